@@ -1,7 +1,7 @@
 /*
- * gpusolve_multiply on every backend: all operators against products with CHOLMOD's factor, and A itself; all types and kinds,
- * triangles of every width around a tile's edge, both orders, in place, more columns than go at a time; a solve takes a product back. Bits do not depend
- * on the neighbours. What is refused.
+ * gpusolve_multiply on every backend: all operators against products with CHOLMOD's factor, and A itself; all types and kinds, also stored in
+ * single precision, triangles of every width around a tile's edge and a stage's, both orders, in place, more columns than go at a time; a solve takes a
+ * product back. Bits do not depend on the neighbours. New numbers, and numbers for which the factor is planned again. What is refused.
  */
 #include "testing.h"
 
@@ -12,6 +12,9 @@
 #include "memory.h"
 
 enum { OPERATORS = 5 };
+
+/* The numbers of a factor, as they are, in single precision, and in double with L stored in single. */
+enum { AS_THEY_ARE, SINGLE, STORED, PRECISIONS };
 
 static gpusolve_status multiply(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 gpusolve_operator operation, const gpusolve_dense *x, const gpusolve_dense *y,
@@ -75,7 +78,7 @@ static void reference(const testing_explicit *e, gpusolve_operator operation, co
 /* The largest error over the largest sum of sizes of a column, in units of epsilon, must be below `limit`: of A x, too. */
 static void check_operator(gpusolve_handle *handle, const gpusolve_factor *factor, const testing_explicit *e,
                            gpusolve_dtype dtype, gpusolve_operator operation, int64_t cols,
-                           gpusolve_order order, int in_place, int on_device, double limit) {
+                           gpusolve_order order, int in_place, int on_device, double limit, double epsilon) {
     const int64_t n = e->n;
     const gpusolve_dense x = testing_block(dtype, order, n, cols, 2),
                          other = testing_block(dtype, order, n, cols, 1), y = in_place ? x : other;
@@ -99,7 +102,7 @@ static void check_operator(gpusolve_handle *handle, const gpusolve_factor *facto
         }
         worst = testing_worse(worst, error / largest);
     }
-    CHECK_BELOW(worst, limit * testing_epsilon(dtype));
+    CHECK_BELOW(worst, limit * epsilon);
     /* a column by itself has the same bits */
     if (!in_place && cols > 1) {
         const gpusolve_dense one = testing_block(dtype, order, n, 1, 0),
@@ -118,9 +121,33 @@ static void check_operator(gpusolve_handle *handle, const gpusolve_factor *facto
     free(other.values);
 }
 
-static void check_matrix(gpusolve_backend backend, const char *spec, gpusolve_factor_kind kind, int single,
+/* L to single precision; D only with vectors in single precision. */
+static void round_explicit(testing_explicit *e, int precision) {
+    double *d = malloc((size_t)e->n * sizeof *d);
+    REQUIRE(d);
+    memcpy(d, e->d, (size_t)e->n * sizeof *d);
+    testing_explicit_round(e);
+    if (precision == STORED)
+        memcpy(e->d, d, (size_t)e->n * sizeof *d);
+    free(d);
+}
+
+/* All operators, for 1, 3 and 19 columns. */
+static void check_operators(gpusolve_handle *handle, const gpusolve_factor *factor, const testing_explicit *e,
+                            gpusolve_dtype dtype, int devices, double limit, double epsilon) {
+    for (int operation = 0; operation < OPERATORS; operation++)
+        for (int on_device = 0; on_device <= devices; on_device++) {
+            const gpusolve_operator o = (gpusolve_operator)operation;
+            check_operator(handle, factor, e, dtype, o, 1, GPUSOLVE_COL_MAJOR, 0, on_device, limit, epsilon);
+            check_operator(handle, factor, e, dtype, o, 3, GPUSOLVE_ROW_MAJOR, 1, on_device, limit, epsilon);
+            check_operator(handle, factor, e, dtype, o, 19, GPUSOLVE_COL_MAJOR, 0, on_device, limit, epsilon);
+        }
+}
+
+static void check_matrix(gpusolve_backend backend, const char *spec, gpusolve_factor_kind kind, int precision,
                          double limit, cholmod_common *common) {
-    testing_in("%s, %s, kind %d%s", testing_backend_name(backend), spec, (int)kind, single ? ", single" : "");
+    static const char *const names[] = {"", ", single", ", stored in single"};
+    testing_in("%s, %s, kind %d%s", testing_backend_name(backend), spec, (int)kind, names[precision]);
     cholmod_sparse *a = testing_load(spec, common);
     REQUIRE(a);
     cholmod_factor *l = testing_factorize(a, kind, common);
@@ -130,19 +157,14 @@ static void check_matrix(gpusolve_backend backend, const char *spec, gpusolve_fa
     gpusolve_factor_data data = testing_factor_data(l);
     testing_explicit e;
     REQUIRE(testing_explicit_create(l, a, common, &e) == 0);
-    float *rounded = single ? testing_round(l, &data) : NULL;
-    if (single)
-        testing_explicit_round(&e);
+    float *rounded = precision == SINGLE ? testing_round(l, &data) : NULL;
+    data.storage = precision == STORED ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
+    if (precision)
+        round_explicit(&e, precision);
+    /* of a stored factor the inverses of triangles, or on the host of the diagonal, are rounded, too */
+    const double epsilon = precision == STORED ? (double)FLT_EPSILON : testing_epsilon(data.dtype);
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
-    for (int operation = 0; operation < OPERATORS; operation++)
-        for (int on_device = 0; on_device <= (backend == GPUSOLVE_BACKEND_CUDA); on_device++) {
-            check_operator(handle, factor, &e, data.dtype, (gpusolve_operator)operation, 1,
-                           GPUSOLVE_COL_MAJOR, 0, on_device, limit);
-            check_operator(handle, factor, &e, data.dtype, (gpusolve_operator)operation, 3,
-                           GPUSOLVE_ROW_MAJOR, 1, on_device, limit);
-            check_operator(handle, factor, &e, data.dtype, (gpusolve_operator)operation, 19,
-                           GPUSOLVE_COL_MAJOR, 0, on_device, limit);
-        }
+    check_operators(handle, factor, &e, data.dtype, backend == GPUSOLVE_BACKEND_CUDA, limit, epsilon);
     /* A \ (A x) = x */
     const gpusolve_dense x = testing_block(data.dtype, GPUSOLVE_COL_MAJOR, e.n, 2, 0),
                          y = testing_block(data.dtype, GPUSOLVE_COL_MAJOR, e.n, 2, 0);
@@ -154,7 +176,7 @@ static void check_matrix(gpusolve_backend backend, const char *spec, gpusolve_fa
     for (int64_t c = 0; c < 2; c++)
         for (int64_t i = 0; i < e.n; i++)
             worst = testing_worse(worst, cabs(testing_get(&x, i, c) - testing_get(&y, i, c)));
-    CHECK_BELOW(worst, 1e5 * testing_epsilon(data.dtype));
+    CHECK_BELOW(worst, 1e5 * epsilon);
     free(x.values);
     free(y.values);
     free(rounded);
@@ -167,7 +189,8 @@ static void check_matrix(gpusolve_backend backend, const char *spec, gpusolve_fa
 
 /* Dense triangles of every width around a tile's edge, L x by the formula: the diagonal is 2 or more, off it 1/4 (1 + i). */
 static void check_widths(gpusolve_backend backend, gpusolve_dtype dtype) {
-    static const int32_t widths[] = {1, 2, 15, 16, 17, 31, 32, 33, 47, 64, 65, 100};
+    static const int32_t widths[] = {1,  2,  15,  16,  17,  31,  32,  33,  47,
+                                     64, 65, 100, 255, 256, 257, 300, 513, 530};
     gpusolve_handle *handle = testing_handle(backend, 2);
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
         const int32_t width = widths[k], n = 2 * width + 1;
@@ -272,8 +295,8 @@ int main(void) {
                                             "shell:4"};
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
             for (int kind = 0; kind < 3; kind++)
-                for (int single = 0; single < 2; single++)
-                    check_matrix(backends[b], specs[s], (gpusolve_factor_kind)kind, single,
+                for (int precision = 0; precision < PRECISIONS; precision++)
+                    check_matrix(backends[b], specs[s], (gpusolve_factor_kind)kind, precision,
                                  s == 4 ? 2000 : 100, &common);
         for (int dtype = 0; dtype < 4; dtype++)
             check_widths(backends[b], (gpusolve_dtype)dtype);

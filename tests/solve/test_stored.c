@@ -234,8 +234,7 @@ static void check_factor(gpusolve_backend backend, const gpusolve_factor_data *d
     gpusolve_dense wrong = testing_block(testing_is_complex(dtype) ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_FLOAT,
                                          GPUSOLVE_COL_MAJOR, data->n, 1, 0);
     CHECK_STATUS(gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &wrong, &wrong), GPUSOLVE_TYPE_MISMATCH);
-    CHECK_REFUSED(handle, gpusolve_multiply(handle, factor, GPUSOLVE_TIMES_L, &wrong, &wrong),
-                  GPUSOLVE_NOT_SUPPORTED, "single precision");
+    CHECK_STATUS(gpusolve_multiply(handle, factor, GPUSOLVE_TIMES_L, &wrong, &wrong), GPUSOLVE_TYPE_MISMATCH);
     free(wrong.values);
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);

@@ -15,6 +15,7 @@
 #include "../../memory.h"
 #include "checks.h"
 #include "factor.h"
+#include "products/products.h"
 
 double gsv_milliseconds(void) {
     struct timespec now;
@@ -328,7 +329,7 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
     if (status)
         return status;
     fill_info(handle, &factor->plan, factor->numbers, factor->has_d, max_nrhs, info);
-    info->factor_bytes += factor->more_bytes;
+    info->factor_bytes += gsv_more_bytes(factor);
     info->plan_ms = factor->plan_ms;
     info->prepare_ms = factor->prepare_ms;
     info->split_supernodes = factor->split.supernodes;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "checks.h"
+#include "products/products.h"
 
 enum { LEVEL_LINES = 20 }; /* more levels than that are shown several to a line */
 
@@ -51,7 +52,7 @@ static void add_sizes(const gpusolve_factor *factor, gsv_text *text) {
                  (long long)plan->update_ptr[plan->l.nsuper]);
     gsv_text_add(text,
                  "memory      factor %.2f MiB, plan %.2f MiB, workspace %.2f MiB for 1 column, %.2f for 32\n",
-                 mib(factor_bytes + factor->more_bytes), mib(plan->bytes), mib(one), mib(many));
+                 mib(factor_bytes + gsv_more_bytes(factor)), mib(plan->bytes), mib(one), mib(many));
     gsv_text_add(text, "made in     %.2f ms planning, %.2f ms preparing\n", factor->plan_ms,
                  factor->prepare_ms);
     gsv_text_add(text,

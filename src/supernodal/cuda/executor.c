@@ -33,6 +33,7 @@ typedef struct solve_call {
     int capturing, b_on_device, x_on_device;
     const gsv_drawing *drawn;     /* what b is to become, for columns from here on; or NULL: b is there */
     const gsv_batch_apart *apart; /* NULL, or how b and x are a batch's */
+    const void *mean;             /* NULL, or what the store adds to each column; x is on the device then */
 } solve_call;
 
 static gsv_launch launch_of(const solve_call *call, const gsv_run *run, gsv_upper upper) {
@@ -80,6 +81,8 @@ static cudaError_t scale(const solve_call *call, const gsv_run *run, void *v) {
 static cudaError_t store(const solve_call *call, const gsv_run *run, const void *from, gsv_device_dense to) {
     const int32_t *inverse = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
     const gsv_launch launch = launch_of(call, run, run->above[0]);
+    if (call->mean && run->above[0] == GSV_TASKS)
+        return gsv_cuda_store_mean(call->factor->dtype, &launch, inverse, from, call->mean, to);
     if (call->apart && call->apart->extra[1])
         return gsv_cuda_store_apart(call->factor->dtype, &launch, inverse, from, to, call->apart->each,
                                     call->apart->extra[1]);
@@ -173,6 +176,14 @@ static cudaError_t launch_beside(const solve_call *call, const gsv_run *run, con
     return error;
 }
 
+/* The mean, where the store has not added it. */
+static cudaError_t add_mean(const solve_call *call, const gsv_run *run, const gpusolve_dense *x) {
+    return call->mean && run->above[0] != GSV_TASKS
+               ? gsv_cuda_add_mean(call->factor->dtype, call->factor->plan.l.n, call->mean, gsv_cuda_dense(x),
+                                   call->stream)
+               : cudaSuccess;
+}
+
 /* Columns of one run. b and x are views of these columns. */
 static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                   const gpusolve_dense *x) {
@@ -215,7 +226,9 @@ static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, co
 /* The same; if it fails the store, which makes the counters zero for the next solve, may not have been launched. */
 static cudaError_t solve_columns(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                  const gpusolve_dense *x) {
-    const cudaError_t error = launch_columns(call, run, b, x);
+    cudaError_t error = launch_columns(call, run, b, x);
+    if (error == cudaSuccess)
+        error = add_mean(call, run, x);
     if (error != cudaSuccess && run->above[0] == GSV_TASKS && !call->capturing) {
         const gsv_launch launch = launch_of(call, run, GSV_TASKS);
         gsv_cuda_movers(call->factor->numbers, GSV_TASKS)->clear(&launch);
@@ -255,18 +268,25 @@ static gsv_route route_of(const solve_call *call, int64_t columns) {
                         (call->steps & (GSV_FORWARD | GSV_BACKWARD)) != 0, columns);
 }
 
-/* drawing: what b becomes first, in device memory; or NULL. done: of b and x that are apart, whether they could be solved with. */
+/* How a solve is more than its steps. */
+typedef struct solve_more {
+    const gsv_drawing *drawing;   /* what b becomes first, in device memory; or NULL */
+    const void *mean;             /* solve_call.mean */
+    const gsv_batch_apart *apart; /* solve_call.apart; NULL with the others */
+    int *done;                    /* of b and x that are apart, whether they could be solved with */
+} solve_more;
+
 static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
-                             gpusolve_workspace *workspace, unsigned steps, const gsv_drawing *drawing,
-                             const gpusolve_dense *b, const gpusolve_dense *x, const gsv_batch_apart *apart,
-                             int *done) {
+                             gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                             const gpusolve_dense *x, solve_more more) {
     const int previous = gsv_cuda_enter(handle->device);
     solve_call call = {.handle = handle,
                        .factor = factor,
                        .device = factor->prepared,
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,
-                       .apart = apart,
+                       .apart = more.apart,
+                       .mean = more.mean,
                        .b_on_device = gsv_cuda_is_device(b->values),
                        .x_on_device = gsv_cuda_is_device(x->values)};
     gpusolve_status status = gsv_cuda_is_capturing(handle, &call.capturing);
@@ -281,10 +301,10 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
     const gsv_route route = route_of(&call, b->cols);
-    if (apart)
-        *done = on_device && route.widest.above[0] == GSV_BLOCK_STREAM && route.widest.groups == 1 &&
-                route.widest.columns == GSV_SIDE_COLUMNS;
-    if (apart && !*done) {
+    if (more.apart)
+        *more.done = on_device && route.widest.above[0] == GSV_BLOCK_STREAM && route.widest.groups == 1 &&
+                     route.widest.columns == GSV_SIDE_COLUMNS;
+    if (more.apart && !*more.done) {
         gsv_cuda_leave(previous);
         return status;
     }
@@ -294,8 +314,8 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
                              to = gsv_dense_columns(x, first, count);
         const gsv_run run = gsv_route_run(&route, count);
         gsv_drawing drawn;
-        if (drawing) {
-            drawn = *drawing;
+        if (more.drawing) {
+            drawn = *more.drawing;
             drawn.first += first;
             call.drawn = &drawn;
         }
@@ -313,21 +333,23 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
-    return solve(handle, factor, workspace, steps, NULL, b, x, NULL, NULL);
+    return solve(handle, factor, workspace, steps, b, x, (solve_more){0});
 }
 
-gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                     gpusolve_workspace *workspace, uint64_t seed, int64_t first,
-                                     const gpusolve_dense *x) {
+gpusolve_status gsv_cuda_solve_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, const gsv_sample *sample,
+                                      const gpusolve_dense *z, const void *mean, const gpusolve_dense *x) {
     const gsv_cuda_factor *device = factor->prepared;
-    const gsv_drawing drawing = {seed, first, factor->plan.l.n, factor->has_d ? device->plan.d : NULL};
-    return solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT, &drawing, x, x, NULL, NULL);
+    const gsv_drawing drawing = {sample->seed, sample->first, factor->plan.l.n,
+                                 factor->has_d ? device->plan.d : NULL};
+    return solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT, z ? z : x, x,
+                 (solve_more){.drawing = z ? NULL : &drawing, .mean = mean});
 }
 
 gpusolve_status gsv_cuda_solve_apart(gpusolve_handle *handle, const gpusolve_factor *factor,
                                      gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                      const gpusolve_dense *x, const gsv_batch_apart *apart, int *done) {
-    return solve(handle, factor, workspace, steps, NULL, b, x, apart, done);
+    return solve(handle, factor, workspace, steps, b, x, (solve_more){.apart = apart, .done = done});
 }
 
 const gsv_executor gsv_cuda_executor = {

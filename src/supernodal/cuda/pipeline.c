@@ -9,13 +9,17 @@ static void free_room(gsv_pipeline *p) {
     p->room_bytes = 0;
 }
 
+void gsv_pipeline_room_end(gsv_pipeline *p) {
+    if (p->room_bytes > GSV_KEPT_ROOM)
+        free_room(p);
+}
+
 void gsv_pipeline_close(gsv_pipeline *p) {
     cudaStreamSynchronize(p->transfer);
     cudaStreamSynchronize(p->narrow);
     for (int k = 0; k < GSV_MOST_LANES; k++)
         cudaStreamSynchronize(p->lanes[k].stream);
-    if (p->room_bytes > GSV_KEPT_ROOM)
-        free_room(p);
+    gsv_pipeline_room_end(p);
 }
 
 static void pipeline_destroy(gsv_pipeline *p) {
@@ -119,6 +123,18 @@ int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gsv_numbers numbers) {
     return gsv_upload_room(&most, number, plan->l.nsuper, plan->l.n).bytes;
 }
 
+gpusolve_status gsv_pipeline_room(gsv_pipeline *p, int64_t bytes, void **room, gsv_message *message) {
+    gpusolve_status status = GPUSOLVE_OK;
+    if (p->room_bytes < bytes) {
+        free_room(p);
+        status = gsv_cuda_malloc(&p->room, bytes, message);
+        if (status == GPUSOLVE_OK)
+            p->room_bytes = bytes;
+    }
+    *room = p->room;
+    return status;
+}
+
 gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
                                   gsv_message *message) {
     for (int k = 0; p->lent && k < GSV_BUFFERS; k++) {
@@ -128,14 +144,11 @@ gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_d
             return status;
     }
     p->lent = 0;
-    if (p->room_bytes < l->bytes) {
-        free_room(p);
-        const gpusolve_status status = gsv_cuda_malloc(&p->room, l->bytes, message);
-        if (status != GPUSOLVE_OK)
-            return status;
-        p->room_bytes = l->bytes;
-    }
-    char *base = p->room;
+    void *room;
+    const gpusolve_status status = gsv_pipeline_room(p, l->bytes, &room, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    char *base = room;
     for (int k = 0; k < l->slots; k++) {
         p->slots[k].raw = base + k * l->raw;
         p->slots[k].lists = base + l->lists + k * round_up(GSV_LIST_BYTES);

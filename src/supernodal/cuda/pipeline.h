@@ -8,6 +8,10 @@
 #include "../../trsm/cuda/panels/inverse.h"
 #include "support.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
     GSV_BUFFERS = 16,         /* pinned, of a chunk each; all of them fit into a server's last cache */
     GSV_KEPT_ROOM = 64 << 20, /* bytes of device memory that a handle keeps at most: to allocate and free them
@@ -78,7 +82,14 @@ gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found);
 /* Room for one factor, with wide panels or without. To be closed whatever the status. */
 gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
                                   gsv_message *message);
+/* The room's memory for another call (products/multiply.cu); and its end, when the device is through with it: a large room is freed. */
+gpusolve_status gsv_pipeline_room(gsv_pipeline *p, int64_t bytes, void **room, gsv_message *message);
+void gsv_pipeline_room_end(gsv_pipeline *p);
 /* The device is through with the room, which is freed if it is large. */
 void gsv_pipeline_close(gsv_pipeline *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,7 @@ typedef struct gsv_cuda_factor {
     uint8_t *well; /* [nsuper] which wide panels have k <= GSV_WELL_LIMIT; and room for those of new values */
     int placed;    /* the nodes on the device say so */
     gsv_upload_plan *upload;             /* made by the first upload */
+    struct gsv_product_lists *products;  /* made by the first product (products/lists.h); atomic */
     double plan_ms, values_ms, nodes_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;

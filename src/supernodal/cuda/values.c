@@ -5,7 +5,7 @@
 #include "../../memory.h"
 #include "../../recording.h"
 #include "../../trsm/cuda/panels/inverse.h"
-#include "support.h"
+#include "products/lists.h"
 
 #include <math.h>
 
@@ -33,6 +33,7 @@ static void free_one(gsv_cuda_factor *device) {
     gsv_cuda_free(device->memory);
     gsv_cuda_free(device->values);
     gsv_upload_plan_free(device->upload);
+    gsv_cuda_product_lists_free(device->products);
     gsv_free(device->well);
     gsv_free(device->k);
     gsv_free(device);
@@ -55,6 +56,8 @@ static gpusolve_status retire(gpusolve_factor *factor, gsv_message *message) {
     gpusolve_status status = GPUSOLVE_OK;
     if (old && old->captured) {
         status = gsv_cuda_expire(factor, message);
+        gsv_cuda_product_lists_free(old->products); /* no graph reads them */
+        old->products = NULL;
         old->next = factor->retired;
         factor->retired = old;
     } else if (old) {

@@ -21,10 +21,6 @@ gpusolve_status gpusolve_multiply(gpusolve_handle *handle, const gpusolve_factor
     GSV_ENTER(handle);
     int on_device = 0;
     gpusolve_status status = gsv_check_factor(handle, factor);
-    if (!status && gsv_are_mixed(factor->numbers))
-        status =
-            gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
-                     "factor: stores L in single precision, and gpusolve_multiply wants it as it was given");
     if (!status && (unsigned)operation >= sizeof steps_of / sizeof *steps_of)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "operation: %d is no gpusolve_operator", (int)operation);

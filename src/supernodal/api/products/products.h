@@ -34,7 +34,15 @@ typedef struct gsv_product_functions {
     /* y = the steps' product with x, blocks of the factor's type, y may be x. Memory may be the host's or the backend's. Waits. */
     gpusolve_status (*multiply)(gpusolve_handle *handle, const gpusolve_factor *factor, unsigned steps,
                                 const gpusolve_dense *x, const gpusolve_dense *y);
+    /* Memory on the backend that the factor keeps for products, beside what `bytes` of the executor says. NULL: none. */
+    int64_t (*kept_bytes)(const gpusolve_factor *factor);
 } gsv_product_functions;
+
+/* All memory on the backend that a factor keeps beside that. */
+static inline int64_t gsv_more_bytes(const gpusolve_factor *factor) {
+    const gsv_product_functions *products = factor->executor->products;
+    return factor->more_bytes + (products->kept_bytes ? products->kept_bytes(factor) : 0);
+}
 
 #ifdef __cplusplus
 }

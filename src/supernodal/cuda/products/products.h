@@ -3,7 +3,7 @@
 #define GSV_CUDA_PRODUCTS_H
 
 #include "../../api/products/products.h"
-#include "../device_plan.h"
+#include "../launchers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,10 +24,17 @@ cudaError_t gsv_cuda_draw(gpusolve_dtype dtype, const gsv_drawing *drawing, gsv_
 cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_drawing *drawing, void *to, int columns,
                                   int drawn, int *broken, cudaStream_t stream);
 
-/* executor.c: the steps GSV_BACKWARD and GSV_PERMUTE_OUT of b that is drawn. x is on the device. */
-gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                     gpusolve_workspace *workspace, uint64_t seed, int64_t first,
-                                     const gpusolve_dense *x);
+/* sample.cu: x(i, c) += mean(i). mean.cu: the store of tasks (gsv_launchers) that does this, too. */
+cudaError_t gsv_cuda_add_mean(gpusolve_dtype dtype, int64_t n, const void *mean, gsv_device_dense x,
+                              cudaStream_t stream);
+cudaError_t gsv_cuda_store_mean(gpusolve_dtype dtype, const gsv_launch *launch, const int32_t *inverse,
+                                const void *from, const void *mean, gsv_device_dense to);
+
+/* executor.c: the steps GSV_BACKWARD and GSV_PERMUTE_OUT of z, or of what is drawn if z is NULL, and the mean added. All is on the device:
+ * z and mean, or NULL, are in the place of the sample's own. */
+gpusolve_status gsv_cuda_solve_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, const gsv_sample *sample,
+                                      const gpusolve_dense *z, const void *mean, const gpusolve_dense *x);
 
 /* multiply.cu */
 gpusolve_status gsv_cuda_multiply(gpusolve_handle *handle, const gpusolve_factor *factor, unsigned steps,

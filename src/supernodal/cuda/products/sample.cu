@@ -1,8 +1,8 @@
 /*
- * Samples on the device: z over the roots of D, drawn or the caller's; x = P' L' \ that; x += mean.
+ * Samples on the device: z over the roots of D, drawn or the caller's; x = mean + P' L' \ that.
  *
  * Numbers that are drawn go to the vector that the backward sweep reads, where the upper tree is tasks: they are never loaded. Otherwise they go to x,
- * from where the solve loads them.
+ * from where the solve loads them. The mean is added by the store of tasks (mean.cu), and elsewhere, for few columns, by a kernel of its own.
  *
  * Kernels of one kind: a thread has a pair of neighbouring rows (or a row of complex numbers) of one column, and neighbouring threads what is
  * neighbouring in memory: rows of a column-major block, columns of a row-major one. Nothing waits, no number is written by two threads. `draw`
@@ -12,6 +12,7 @@
 #include "../../../dense_kernels/normal.h"
 #include "../shared/for_numbers.cuh"
 #include "../workspace.h"
+#include "lists.h"
 #include "products.h"
 
 namespace gsv {
@@ -194,11 +195,11 @@ template <typename T> static cudaError_t divide(const sampling &s) {
     return cudaGetLastError();
 }
 
-template <typename T> static cudaError_t shift(const sampling &s) {
-    const gsv_device_dense x = gsv_cuda_dense(&s.x);
-    const grid_of_items items = items_of(s.n, x);
+template <typename T>
+static cudaError_t shift(int64_t n, const void *mean, gsv_device_dense x, cudaStream_t stream) {
+    const grid_of_items items = items_of(n, x);
     const shape as = shape_for(items);
-    add_mean<T><<<as.grid, as.block, 0, s.stream>>>(items, static_cast<const T *>(s.mean), x);
+    add_mean<T><<<as.grid, as.block, 0, stream>>>(items, static_cast<const T *>(mean), x);
     return cudaGetLastError();
 }
 
@@ -208,20 +209,16 @@ static gpusolve_status sample_on_device(gpusolve_handle *handle, const gpusolve_
     gsv_message *message = &handle->message;
     const int as_it_is = s.z && !s.d; /* the caller's numbers */
     gpusolve_status status = GPUSOLVE_OK;
-    if (!s.z)
-        status = gsv_cuda_solve_drawn(handle, factor, workspace, s.sample->seed, s.sample->first, &s.x);
-    else if (!as_it_is)
+    if (s.z && !as_it_is)
         status = gsv_cuda_check(
             for_numbers(factor->dtype, [&](auto number) { return divide<decltype(number)>(s); }),
             "dividing by the roots of D", message);
-    if (status == GPUSOLVE_OK && s.z)
-        status = gsv_cuda_solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT,
-                                as_it_is ? s.z : &s.x, &s.x);
-    if (status == GPUSOLVE_OK && s.mean)
-        status = gsv_cuda_check(
-            for_numbers(factor->dtype, [&](auto number) { return shift<decltype(number)>(s); }),
-            "adding the mean", message);
-    return status;
+    return status ? status
+                  : gsv_cuda_solve_sample(handle, factor, workspace, s.sample,
+                                          !s.z       ? nullptr
+                                          : as_it_is ? s.z
+                                                     : &s.x,
+                                          s.mean, &s.x);
 }
 
 /* ------------------------------------------------------------------------------------------ host memory --- */
@@ -290,6 +287,12 @@ extern "C" cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_dra
     });
 }
 
+extern "C" cudaError_t gsv_cuda_add_mean(gpusolve_dtype dtype, int64_t n, const void *mean,
+                                         gsv_device_dense x, cudaStream_t stream) {
+    return gsv::for_numbers(dtype,
+                            [&](auto number) { return gsv::shift<decltype(number)>(n, mean, x, stream); });
+}
+
 static gpusolve_status draw_and_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                       gpusolve_workspace *workspace, const gsv_sample *sample,
                                       const gpusolve_dense *x) {
@@ -308,4 +311,5 @@ static gpusolve_status draw_and_solve(gpusolve_handle *handle, const gpusolve_fa
     return status;
 }
 
-extern "C" const gsv_product_functions gsv_cuda_products = {draw_and_solve, gsv_cuda_multiply};
+extern "C" const gsv_product_functions gsv_cuda_products = {draw_and_solve, gsv_cuda_multiply,
+                                                            gsv_cuda_product_bytes};

@@ -119,11 +119,11 @@ template <typename T, int NR, int CUT = 1> struct transfer {
 };
 
 /* A block's rows from `first` on, and right-hand sides from c0 on, of a vector with rows of `columns` numbers, to the user's. share(): this
- * thread's; it is called while the vector's numbers are on their way. */
-template <typename transfer, typename T, typename P, typename Share>
-static __device__ __forceinline__ void store_block(int32_t n, const int32_t *inverse, int64_t first,
-                                                   const T *from, int columns, int c0, P *values,
-                                                   Share share) {
+ * thread's; it is called while the vector's numbers are on their way. change(row, run): what becomes of its numbers when they are there. */
+template <typename transfer, typename T, typename P, typename Share, typename Change>
+static __device__ __forceinline__ void store_changed_block(int32_t n, const int32_t *inverse, int64_t first,
+                                                           const T *from, int columns, int c0, P *values,
+                                                           Share share, Change change) {
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
@@ -131,9 +131,19 @@ static __device__ __forceinline__ void store_block(int32_t n, const int32_t *inv
     T run[transfer::RUNS][transfer::RUN];
     transfer::load_runs(row, from, columns, c0, run);
     const typename transfer::share own = share();
+    change(row, run);
     transfer::put_runs(row, run, tile);
     __syncthreads(); /* the tile is complete */
     transfer::store_share(own, tile, values);
+}
+
+/* The same, as they are. */
+template <typename transfer, typename T, typename P, typename Share>
+static __device__ __forceinline__ void store_block(int32_t n, const int32_t *inverse, int64_t first,
+                                                   const T *from, int columns, int c0, P *values,
+                                                   Share share) {
+    store_changed_block<transfer>(n, inverse, first, from, columns, c0, values, share,
+                                  [](const auto &, auto &) {});
 }
 
 /* Calls launch(blocks, cut) for n rows of NR right-hand sides, `groups` times: cut, an integral constant, is CUT. */

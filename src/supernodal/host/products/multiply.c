@@ -44,7 +44,7 @@ static double *front_of(const product *p, int member) {
 
 static times *times_of(const product *p) {
     static times *const panel[] = {GSV_KINDS(times_panel)}, *const transpose[] = {GSV_KINDS(times_transpose)};
-    return (p->transposed ? transpose : panel)[p->factor->dtype];
+    return (p->transposed ? transpose : panel)[gsv_panel_dtype(p->factor->numbers)];
 }
 
 /* Supernode s, all columns. */
@@ -53,7 +53,7 @@ static void multiply_supernode(const product *p, int32_t s, int member) {
     const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), first = plan->l.first_column[s];
     const int32_t *rows = plan->l.rows + plan->l.row_ptr[s];
     const size_t number = (size_t)p->parts * sizeof(double);
-    void *panel = p->panels + (size_t)member * (size_t)p->room * gsv_dtype_bytes(p->factor->dtype);
+    void *panel = p->panels + (size_t)member * (size_t)p->room * gsv_panel_bytes(p->factor->numbers);
     double *front = front_of(p, member);
     gsv_host_read_panel(p->factor, p->column, s, panel);
     for (int64_t c = 0; c < p->cols; c++) {
@@ -162,7 +162,7 @@ static void measure(gpusolve_handle *handle, product *p) {
         for (int64_t k = 0; k < nc; k++)
             p->column[plan->l.first_column[s] + k] = k * (nr + 1);
     }
-    const int64_t fit = ROOM / (p->room * (int64_t)gsv_dtype_bytes(p->factor->dtype));
+    const int64_t fit = ROOM / (p->room * (int64_t)gsv_panel_bytes(p->factor->numbers));
     p->threads = gsv_pool_share(handle->pool, plan->nnz_l * p->cols, NUMBERS);
     p->threads = fit < 1 ? 1 : fit < p->threads ? (int)fit : p->threads;
 }
@@ -182,7 +182,7 @@ gpusolve_status gsv_host_multiply(gpusolve_handle *handle, const gpusolve_factor
     p.column = gsv_malloc((size_t)p.n, sizeof *p.column);
     if (p.column)
         measure(handle, &p);
-    p.panels = gsv_malloc((size_t)p.threads * (size_t)p.room, gsv_dtype_bytes(factor->dtype));
+    p.panels = gsv_malloc((size_t)p.threads * (size_t)p.room, gsv_panel_bytes(factor->numbers));
     p.fronts = gsv_malloc((size_t)p.threads * (size_t)p.most, (size_t)p.parts * sizeof(double));
     p.v = gsv_malloc((size_t)p.n, column);
     p.w = gsv_malloc((size_t)p.n, column);
