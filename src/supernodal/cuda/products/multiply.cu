@@ -5,6 +5,7 @@
  *
  * Their lists stay with the factor (lists.h). The vectors are in the memory that the handle keeps for uploads, for a product waits for its end.
  */
+#include "../../../dense_kernels/overlap.cuh"
 #include "../pipeline.h"
 #include "../shared/for_numbers.cuh"
 #include "../support.h"
@@ -42,13 +43,24 @@ template <typename P> static product_vectors<P> vectors_of(const product &c) {
                               static_cast<T *>(c.u)};
 }
 
-/* Stage k of the triangles, with the narrow supernodes beside stage 0. */
+template <typename P, bool BACKWARD>
+static void launch_narrow(const product &c, const product_vectors<P> &p) {
+    const int64_t count = c.lists->narrow_count, blocks = (count * c.columns + WARPS - 1) / WARPS;
+    if (blocks > 0)
+        narrow_supernodes<P, BACKWARD><<<unsigned(blocks), THREADS, 0, c.stream>>>(p, count);
+}
+
 template <typename P, bool BACKWARD>
 static void launch_stage(const product &c, const product_vectors<P> &p, int32_t stage) {
-    const gsv_product_lists &l = *c.lists;
-    const int64_t wide = l.wide_count > 0 ? l.in_stage[stage] : 0, narrow = stage == 0 ? l.narrow_count : 0,
-                  blocks = wide * c.columns + (narrow * c.columns + WARPS - 1) / WARPS;
-    stage_triangles<P, BACKWARD><<<unsigned(blocks), THREADS, 0, c.stream>>>(p, stage, wide, narrow);
+    const int64_t blocks = c.lists->in_stage[stage] * c.columns;
+    stage_triangles<P, BACKWARD><<<unsigned(blocks), THREADS, stage_bytes<P>(), c.stream>>>(p, stage);
+}
+
+/* A block's shared memory, of which complex numbers want more than a block has unasked. */
+template <typename P, bool BACKWARD> static cudaError_t allow_stage() {
+    return stage_bytes<P>() <= 48 << 10
+               ? cudaSuccess
+               : allow_shared(reinterpret_cast<const void *>(stage_triangles<P, BACKWARD>), stage_bytes<P>());
 }
 
 /* Where the stage's blocks of stage_rows and stage_columns are. */
@@ -58,29 +70,40 @@ static dim3 beside_stage(const product &c, int32_t stage, int32_t columns) {
 }
 
 /* w = L v, but for the update rows, which are in u. */
-template <typename P> static void times_l(const product &c) {
+template <typename P> static cudaError_t times_l(const product &c) {
     const product_vectors<P> p = vectors_of<P>(c);
     const gsv_product_lists &l = *c.lists;
-    launch_stage<P, false>(c, p, 0);
-    for (int32_t stage = 1; stage < l.stages; stage++) {
-        stage_rows<P><<<beside_stage(c, stage, l.widest - stage * STAGE), THREADS, 0, c.stream>>>(p, stage);
+    const cudaError_t error = allow_stage<P, false>();
+    if (error != cudaSuccess)
+        return error;
+    launch_narrow<P, false>(c, p);
+    for (int32_t stage = 0; stage < l.stages; stage++) {
+        if (stage > 0)
+            stage_rows<P>
+                <<<beside_stage(c, stage, l.widest - stage * STAGE), THREADS, 0, c.stream>>>(p, stage);
         launch_stage<P, false>(c, p, stage);
     }
     if (l.below_count > 0)
         times_below<P><<<unsigned(l.below_count * c.columns), THREADS, 0, c.stream>>>(p, l.below);
+    return cudaGetLastError();
 }
 
 /* w = L' v */
-template <typename P> static void times_lt(const product &c) {
+template <typename P> static cudaError_t times_lt(const product &c) {
     const product_vectors<P> p = vectors_of<P>(c);
     const gsv_product_lists &l = *c.lists;
+    const cudaError_t error = allow_stage<P, true>();
+    if (error != cudaSuccess)
+        return error;
+    launch_narrow<P, true>(c, p);
     if (l.across_count > 0)
         transposed_below<P><<<unsigned(l.across_count * c.columns), THREADS, 0, c.stream>>>(p, l.across);
-    for (int32_t stage = l.stages - 1; stage > 0; stage--) {
+    for (int32_t stage = l.stages - 1; stage >= 0; stage--) {
         launch_stage<P, true>(c, p, stage);
-        stage_columns<P><<<beside_stage(c, stage, stage * STAGE), THREADS, 0, c.stream>>>(p, stage);
+        if (stage > 0)
+            stage_columns<P><<<beside_stage(c, stage, stage * STAGE), THREADS, 0, c.stream>>>(p, stage);
     }
-    launch_stage<P, true>(c, p, 0);
+    return cudaGetLastError();
 }
 
 /* N: a number of x and y. The panels may have others. */
@@ -99,21 +122,18 @@ static cudaError_t run(product c, const gsv_device_dense &x, const gsv_device_de
         c.v = c.w;
         c.w = other;
     };
+    cudaError_t error = cudaSuccess;
     if (c.steps & GSV_TIMES_LT)
-        for_numbers(panels, [&](auto number) {
-            times_lt<decltype(number)>(c);
-            return cudaSuccess;
-        });
+        error = for_numbers(panels, [&](auto number) { return times_lt<decltype(number)>(c); });
     if (c.steps & GSV_TIMES_D && c.factor->has_d)
         scale_product<N><<<rows, THREADS, 0, c.stream>>>(
             n, static_cast<T *>(c.w), static_cast<const typename traits<N>::real *>(c.device->plan.d));
     if (adds && (c.steps & GSV_TIMES_LT))
         swap();
-    if (adds)
-        for_numbers(panels, [&](auto number) {
-            times_l<decltype(number)>(c);
-            return cudaSuccess;
-        });
+    if (adds && error == cudaSuccess)
+        error = for_numbers(panels, [&](auto number) { return times_l<decltype(number)>(c); });
+    if (error != cudaSuccess)
+        return error;
     store_product<N><<<rows, THREADS, 0, c.stream>>>(
         n, static_cast<const T *>(c.w), adds ? c.lists->ptr : nullptr, c.lists->update,
         static_cast<const T *>(c.u), c.factor->plan.update_ptr[c.factor->plan.l.nsuper],

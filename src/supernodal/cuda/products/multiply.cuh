@@ -76,20 +76,6 @@ template <typename T> static __device__ __forceinline__ T from_lane(T a, int lan
 
 /* ---------------------------------------------------------------------------------- narrow supernodes --- */
 
-/* The node and the column of this warp, warps being counted from block `first_block` on; false: there is none. */
-template <typename P>
-static __device__ __forceinline__ bool narrow_item_warp(const product_vectors<P> &p, uint32_t first_block,
-                                                        int64_t count, gsv_product_node &node,
-                                                        uint32_t &column) {
-    const uint32_t index = (blockIdx.x - first_block) * WARPS + threadIdx.x / WARP;
-    const product_item of = item_of(p, index);
-    if (of.item >= count)
-        return false;
-    node = p.narrow[of.item];
-    column = of.column;
-    return true;
-}
-
 /* w1 = W \ v1, u = M w1. Lane i has row i of w1, then rows i, i + 32, ... of u. */
 template <typename P>
 static __device__ __forceinline__ void narrow_forward_warp(const product_vectors<P> &p,
@@ -182,6 +168,17 @@ static __device__ __forceinline__ void narrow_backward_warp(const product_vector
     }
     if (lane < nc)
         p.w[c * p.n + node.first + lane] = own;
+}
+
+template <typename P, bool BACKWARD>
+static __global__ void __launch_bounds__(THREADS) narrow_supernodes(product_vectors<P> p, int64_t count) {
+    const product_item of = item_of(p, blockIdx.x * WARPS + threadIdx.x / WARP);
+    if (of.item >= count)
+        return;
+    if (BACKWARD)
+        narrow_backward_warp(p, p.narrow[of.item], of.column);
+    else
+        narrow_forward_warp(p, p.narrow[of.item], of.column);
 }
 
 /* ---------------------------------------------------------------------- rows and columns of wide panels --- */

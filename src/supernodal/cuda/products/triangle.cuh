@@ -1,7 +1,9 @@
 /*
  * Triangles of wide supernodes: w1 = W \ v1 and w1 = W' \ w1, in stages of STAGE columns for all supernodes that have them. A stage is two launches: the
- * triangle on the diagonal, a block of threads for each supernode, which takes 32 columns at a time; and the product of what is beside it, by as many blocks as
- * there are tiles' rows or columns. Narrow supernodes are further blocks of the first launch forward, and of the last one backward.
+ * triangle on the diagonal, a block of threads for each supernode; and the product of what is beside it, by as many blocks as there are tiles' rows or columns.
+ *
+ * The steps of a triangle follow each other, so they are short: 32 rows at a time are multiplied with the inverse of their triangle, which a warp has computed
+ * before. Each warp inverts one of them, so this takes as long as one. That inverse is a block of L1 again.
  */
 #ifndef GSV_CUDA_PRODUCTS_TRIANGLE_CUH
 #define GSV_CUDA_PRODUCTS_TRIANGLE_CUH
@@ -13,143 +15,214 @@ namespace gsv {
 enum { STAGE = THREADS }; /* a thread for each of its rows */
 static_assert(int(STAGE) == int(GSV_PRODUCT_STAGE), "the lists count such stages");
 
-/* A triangle of a stage: rows and columns base .. base + size - 1 of a supernode. */
+/* Rows of a triangle that are solved with together; a warp inverts them. PACKED: numbers of such a triangle. */
+enum { STEP = WARP, STEPS = STAGE / STEP, PACKED = STEP * (STEP + 1) / 2 };
+
+static __device__ __forceinline__ int packed_row(int i) {
+    return i * (i + 1) / 2;
+}
+
+/* A triangle of a stage: rows and columns base .. base + size - 1 of a supernode. Rows and columns below are counted from base on. */
 template <typename P> struct stage_triangle {
     typedef wide_number<P> T;
     const P *panel;
     int32_t nc, base, size;
 
-    __device__ __forceinline__ const P *tile_row(int32_t i) const { /* number (i, 0), i local */
-        const int32_t row = base + i;
-        return panel + gsv_block_row_start(nc, row / GSV_TILE) + row % GSV_TILE + int64_t(base) * GSV_TILE;
-    }
-    __device__ __forceinline__ T entry(int32_t i, int32_t j) const {
-        return number_as<T>(tile_row(i)[int64_t(j) * GSV_TILE]);
-    }
-    /* All of it to L2: it is read in small steps that wait for each other. */
-    __device__ __forceinline__ void prefetch_block() const {
-        for (int32_t i = 0; i < size; i += GSV_TILE) {
-            const char *from = reinterpret_cast<const char *>(tile_row(i));
-            const int32_t columns = i + GSV_TILE < size ? i + GSV_TILE : size;
-            for (int32_t at = int32_t(threadIdx.x) * 128; at < columns * GSV_TILE * int32_t(sizeof(P));
-                 at += THREADS * 128)
-                asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
-        }
-    }
-    /* tile[j][i] = entry(begin + i, begin + j) for i >= j, else 0; where there are none, ones on the diagonal. */
-    __device__ __forceinline__ void bring_block(int32_t begin, T (*tile)[WARP + 1]) const {
-#pragma unroll
-        for (int k = 0; k < WARP * WARP / THREADS; k++) {
-            const int32_t e = int32_t(threadIdx.x) + k * THREADS, j = e / GSV_TILE % WARP,
-                          i = e % GSV_TILE + e / (GSV_TILE * WARP) * GSV_TILE;
-            const bool there = i >= j && begin + i < size;
-            tile[j][i] = there ? entry(begin + i, begin + j) : make<T>(i == j ? 1 : 0);
-        }
+    __device__ __forceinline__ const P *
+    row(int32_t i) const { /* number (i, 0); (i, j) is GSV_TILE j behind it */
+        const int32_t at = base + i;
+        return panel + gsv_block_row_start(nc, at / GSV_TILE) + at % GSV_TILE + int64_t(base) * GSV_TILE;
     }
 };
 
-/* W \ x, x in shared memory, by all threads of a block. */
+/*
+ * d = inverse of rows and columns begin .. begin + 31, packed by rows, in shared memory, by a warp; beyond the triangle it is the identity. Numbers are read
+ * by tiles, all before one is used. Then lane j has column j of the inverse in registers:
+ *
+ *      d(i, j) = (e(i, j) - sum over k < i of W(i, k) d(k, j)) / W(i, i)
+ */
+template <typename P>
+static __device__ __forceinline__ void invert_step_warp(const stage_triangle<P> &of, int32_t begin,
+                                                        wide_number<P> *d) {
+    typedef wide_number<P> T;
+    const int lane = int(threadIdx.x) % WARP, r = lane % GSV_TILE, odd = lane / GSV_TILE;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const int i = half * GSV_TILE + r;
+        const bool there = begin + i < of.size;
+        const P *from = of.row(begin + (there ? i : 0)) + int64_t(begin) * GSV_TILE;
+        P number[GSV_TILE];
+#pragma unroll
+        for (int k = 0; k < GSV_TILE; k++)
+            number[k] = there && 2 * k + odd <= i ? from[(2 * k + odd) * GSV_TILE] : P();
+#pragma unroll
+        for (int k = 0; k < GSV_TILE; k++)
+            if (2 * k + odd <= i)
+                d[packed_row(i) + 2 * k + odd] =
+                    there ? number_as<T>(number[k]) : make<T>(2 * k + odd == i ? 1 : 0);
+    }
+    __syncwarp(); /* the triangle is there */
+    const auto reciprocal = over(d[packed_row(lane) + lane]);
+    T column[STEP];
+#pragma unroll
+    for (int i = 0; i < STEP; i++) {
+        T sum = make<T>(lane == i ? 1 : 0);
+#pragma unroll
+        for (int k = 0; k < i; k++)
+            sum = subtract_product(sum, d[packed_row(i) + k], column[k]);
+        column[i] = times_real(sum, __shfl_sync(~0u, reciprocal, i));
+    }
+    __syncwarp(); /* all lanes have read it */
+#pragma unroll
+    for (int i = 0; i < STEP; i++)
+        if (lane <= i)
+            d[packed_row(i) + lane] = column[i];
+}
+
+/* The sum over the eight lanes that have a row's, or a column's, terms. */
+template <typename T> static __device__ __forceinline__ T sum_of_eight(T sum) {
+    sum = add(sum, shuffle_xor(sum, 4));
+    sum = add(sum, shuffle_xor(sum, 2));
+    return add(sum, shuffle_xor(sum, 1));
+}
+
+/*
+ * W \ x, x in shared memory, by all threads of a block. A step: y = d x for its rows, eight threads a row; x -= E y for the rows below, a thread a
+ * row. The numbers of E for the next step are requested before that begins.
+ */
 template <typename P>
 static __device__ __forceinline__ void solve_forward_block(const stage_triangle<P> &of, wide_number<P> *x,
-                                                           wide_number<P> (*tile)[WARP + 1]) {
+                                                           wide_number<P> *y, const wide_number<P> *d,
+                                                           wide_number<P> *to) {
     typedef wide_number<P> T;
-    const int32_t lane = int32_t(threadIdx.x) % WARP;
-    for (int32_t begin = 0; begin < of.size; begin += WARP) {
-        of.bring_block(begin, tile);
-        __syncthreads(); /* the tile is complete, and x */
-        if (threadIdx.x < WARP) {
-            T own = x[begin + lane];
-            const auto reciprocal = over(tile[lane][lane]);
-#pragma unroll 8
-            for (int32_t k = 0; k < WARP; k++) {
-                const T solved = from_lane(times_real(own, reciprocal), k);
-                own = lane == k ? solved : lane > k ? subtract_product(own, tile[k][lane], solved) : own;
-            }
-            x[begin + lane] = own;
-        }
-        __syncthreads(); /* x is solved for these rows */
-        const int32_t i = begin + WARP + int32_t(threadIdx.x);
-        if (i < of.size) {
-            const P *row = of.tile_row(i) + int64_t(begin) * GSV_TILE;
-            T sum = x[i];
-#pragma unroll 16
-            for (int32_t j = 0; j < WARP; j++)
-                sum = subtract_product(sum, number_as<T>(row[j * GSV_TILE]), x[begin + j]);
-            x[i] = sum;
-        }
+    const int thread = int(threadIdx.x), r = thread / 8, q = thread % 8 * 4;
+    P e[STEP];
+    const auto request = [&](int32_t begin) { /* of the rows below this step */
+                                              const int32_t i = begin + STEP + thread;
+                                              const P *from =
+                                                  of.row(i < of.size ? i : 0) + int64_t(begin) * GSV_TILE;
+#pragma unroll
+                                              for (int j = 0; j < STEP; j++)
+                                                  e[j] = i < of.size ? from[j * GSV_TILE] : P();
+    };
+    request(0);
+    for (int32_t begin = 0; begin < of.size; begin += STEP) {
+        const T *of_step = d + begin / STEP * PACKED + packed_row(r);
+        T sum = make<T>(0);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (q + k <= r)
+                sum = multiply_add(sum, of_step[q + k], x[begin + q + k]);
+        sum = sum_of_eight(sum);
+        if (q == 0)
+            y[r] = sum;
+        __syncthreads(); /* y is there, and x has been read */
+        const int32_t i = begin + STEP + thread;
+        T part[4] = {make<T>(0), make<T>(0), make<T>(0), make<T>(0)};
+#pragma unroll
+        for (int j = 0; j < STEP; j++)
+            part[j % 4] = multiply_add(part[j % 4], number_as<T>(e[j]), y[j]);
+        request(begin + STEP);
+        if (i < of.size)
+            x[i] = add(x[i], negate(add(add(part[0], part[1]), add(part[2], part[3]))));
+        if (thread < STEP && begin + thread < of.size)
+            to[begin + thread] = y[thread];
+        __syncthreads(); /* x is there, and y has been read */
     }
-    __syncthreads(); /* all of x is solved */
 }
 
-/* W' \ x */
+/* Sums over lanes whose numbers differ in bits below 2 HALF, of 2 HALF numbers each: lane r has the sum of number r in number[0]. */
+template <int HALF, typename T, int N> static __device__ __forceinline__ void add_across(T (&number)[N]) {
+    const bool upper = threadIdx.x & HALF;
+#pragma unroll
+    for (int k = 0; k < HALF; k++) {
+        const T kept = upper ? number[k + HALF] : number[k], sent = upper ? number[k] : number[k + HALF];
+        number[k] = add(kept, shuffle_xor(sent, HALF));
+    }
+    if constexpr (HALF > 1)
+        add_across<HALF / 2>(number);
+}
+
+/*
+ * W' \ x. As above, but for the update x -= E' y of the columns before a step: a warp has 32 columns, a lane one row of a tile and every second column; the
+ * sums over the rows end in the lanes that have the columns.
+ */
 template <typename P>
 static __device__ __forceinline__ void solve_backward_block(const stage_triangle<P> &of, wide_number<P> *x,
-                                                            wide_number<P> (*tile)[WARP + 1]) {
+                                                            wide_number<P> *y, const wide_number<P> *d,
+                                                            wide_number<P> *to) {
     typedef wide_number<P> T;
-    const int32_t lane = int32_t(threadIdx.x) % WARP;
-    for (int32_t begin = (of.size - 1) / WARP * WARP; begin >= 0; begin -= WARP) {
-        of.bring_block(begin, tile);
-        __syncthreads(); /* the tile is complete, and x */
-        if (threadIdx.x < WARP) {
-            T own = x[begin + lane];
-            const auto reciprocal = over(tile[lane][lane]);
-#pragma unroll 8
-            for (int32_t k = WARP - 1; k >= 0; k--) {
-                const T solved = from_lane(times_real(own, reciprocal), k);
-                own = lane == k  ? solved
-                      : lane < k ? subtract_product(own, conjugate(tile[lane][k]), solved)
-                                 : own;
-            }
-            x[begin + lane] = own;
-        }
-        __syncthreads(); /* x is solved for these rows */
-        const int32_t j = int32_t(threadIdx.x), count = of.size - begin < WARP ? of.size - begin : WARP;
-        if (j < begin) {
-            T sum = x[j];
-            for (int32_t half = 0; half < count; half += GSV_TILE) {
-                const P *column = of.tile_row(begin + half) + int64_t(j) * GSV_TILE;
+    const int thread = int(threadIdx.x), r = thread / 8, q = thread % 8 * 4, lane = thread % WARP,
+              row = lane % GSV_TILE, first = thread / WARP * WARP;
+    P e[2][GSV_TILE];
+    const auto request =
+        [&](int32_t begin) { /* of the columns before this step */
 #pragma unroll
-                for (int32_t i = 0; i < GSV_TILE; i++) /* beyond the triangle x is 0 */
-                    sum = subtract_product(sum, conjugate(number_as<T>(column[i])), x[begin + half + i]);
-            }
-            x[j] = sum;
+                             for (int half = 0; half < 2; half++) {
+                                 const bool there = first < begin && begin + half * GSV_TILE < of.size;
+                                 const P *from = of.row(there ? begin + half * GSV_TILE : 0) +
+                                                 int64_t(first) * GSV_TILE + lane;
+#pragma unroll
+                                 for (int k = 0; k < GSV_TILE; k++)
+                                     e[half][k] = there ? from[k * WARP] : P();
+                             }
+        };
+    const int32_t last = (of.size - 1) / STEP * STEP;
+    request(last);
+    for (int32_t begin = last; begin >= 0; begin -= STEP) {
+        const T *of_step = d + begin / STEP * PACKED + r;
+        T sum = make<T>(0);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (q + k >= r)
+                sum = multiply_add(sum, conjugate(of_step[packed_row(q + k)]), x[begin + q + k]);
+        sum = sum_of_eight(sum);
+        if (q == 0)
+            y[r] = sum;
+        __syncthreads(); /* y is there, and x has been read */
+        T terms[GSV_TILE];
+#pragma unroll
+        for (int k = 0; k < GSV_TILE; k++) {
+            terms[k] = multiply_add(make<T>(0), conjugate(number_as<T>(e[0][k])), y[row]);
+            terms[k] = multiply_add(terms[k], conjugate(number_as<T>(e[1][k])), y[GSV_TILE + row]);
         }
+        request(begin - STEP);
+        add_across<GSV_TILE / 2>(terms);
+        const int32_t j = first + 2 * row + lane / GSV_TILE;
+        if (j < begin)
+            x[j] = add(x[j], negate(terms[0]));
+        if (thread < STEP && begin + thread < of.size)
+            to[begin + thread] = y[thread];
+        __syncthreads(); /* x is there, and y has been read */
     }
-    __syncthreads(); /* all of x is solved */
 }
 
-/* Stage `stage` of the first `count` wide supernodes: blocks 0 .. count columns - 1. Others have narrow supernodes. */
+/* Stage `stage` of the first wide supernodes: a block for a supernode and a column. */
 template <typename P, bool BACKWARD>
-static __global__ void __launch_bounds__(THREADS)
-    stage_triangles(product_vectors<P> p, int32_t stage, int64_t count, int64_t narrow) {
+static __global__ void __launch_bounds__(THREADS) stage_triangles(product_vectors<P> p, int32_t stage) {
     typedef wide_number<P> T;
-    __shared__ T tile[WARP][WARP + 1], x[STAGE];
-    const uint32_t blocks = uint32_t(count) * p.columns;
-    if (blockIdx.x >= blocks) {
-        gsv_product_node node;
-        uint32_t column;
-        if (!narrow_item_warp(p, blocks, narrow, node, column))
-            return;
-        if (BACKWARD)
-            narrow_backward_warp(p, node, column);
-        else
-            narrow_forward_warp(p, node, column);
-        return;
-    }
+    extern __shared__ __align__(16) char shared[];
     const product_item of = item_of(p, blockIdx.x);
     const gsv_product_node node = p.wide[of.item];
     const int32_t base = stage * STAGE, left = node.nc - base;
     const stage_triangle<P> triangle = {p.panels + node.panel, node.nc, base, left < STAGE ? left : STAGE};
-    triangle.prefetch_block();
-    const int64_t at = of.column * p.n + node.first + base + threadIdx.x;
+    T *x = reinterpret_cast<T *>(shared), *y = x + STAGE, *d = y + STEP;
+    const int32_t warp = int32_t(threadIdx.x) / WARP;
+    const int64_t at = of.column * p.n + node.first + base;
     const bool own = int32_t(threadIdx.x) < triangle.size;
-    x[threadIdx.x] = own ? (BACKWARD || stage > 0 ? p.w : p.v)[at] : make<T>(0);
+    x[threadIdx.x] = own ? (BACKWARD || stage > 0 ? p.w : p.v)[at + threadIdx.x] : make<T>(0);
+    if (warp * STEP < triangle.size)
+        invert_step_warp(triangle, warp * STEP, d + warp * PACKED);
+    __syncthreads(); /* x is there, and all inverses */
     if (BACKWARD)
-        solve_backward_block(triangle, x, tile);
+        solve_backward_block(triangle, x, y, d, p.w + at);
     else
-        solve_forward_block(triangle, x, tile);
-    if (own)
-        p.w[at] = x[threadIdx.x];
+        solve_forward_block(triangle, x, y, d, p.w + at);
+}
+
+/* Bytes of shared memory of stage_triangles. */
+template <typename P> constexpr int stage_bytes() {
+    return (STAGE + STEP + STEPS * PACKED) * int(sizeof(wide_number<P>));
 }
 
 /* Forward, before stage `stage`: w(i) -= E(i, j) w(j) for the columns j of the stage before and the rows i of the triangle that are below them. A block has a
