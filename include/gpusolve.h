@@ -310,7 +310,7 @@ typedef struct gpusolve_info {
     int64_t levels; /**< height of the supernodal elimination tree, 1 for a diagonal matrix, 0 for n = 0 */
     int64_t widest_supernode; /**< columns */
     int64_t update_rows;      /**< rows below the diagonal blocks, all supernodes together */
-    int64_t factor_bytes;     /**< of the factor, on the backend. A query knows nothing of slices, or of lists for products */
+    int64_t factor_bytes;     /**< of the factor, on the backend. A query knows nothing of slices */
     int64_t prepare_bytes;    /**< more on the backend while gpusolve_factor_create and _refresh run: on CUDA
                                 buffers for values on their way, kept by the handle up to 64 MB */
     int64_t plan_bytes;       /**< host memory of the plan */
