@@ -5,6 +5,7 @@
  */
 #include "batch_members.h"
 
+#include "gpusolve_determinant.h"
 #include "gpusolve_selection.h"
 #include "memory.h"
 
@@ -225,6 +226,23 @@ static void check_selection(const batch_world *w, const batch_selection *s) {
     free(x.values);
 }
 
+/* That of the batch is the product of its members', which have new numbers or old ones. */
+static void check_determinant(const batch_world *w) {
+    double sum = 0, size = 0, sign = 1, of_batch = NAN, sign_of_batch = NAN;
+    for (int64_t m = 0; m < w->members.count; m++) {
+        double own, own_sign;
+        CHECK_STATUS(gpusolve_factor_logdet(w->handle, w->members.alone[m], &own, &own_sign), GPUSOLVE_OK);
+        sum += own;
+        size += fabs(own);
+        sign *= own_sign;
+    }
+    CHECK_STATUS(
+        gpusolve_factor_logdet(w->handle, gpusolve_batch_get_factor(w->batch), &of_batch, &sign_of_batch),
+        GPUSOLVE_OK);
+    CHECK_BELOW(fabs(of_batch - sum), (double)(w->members.count + 1) * DBL_EPSILON * (size + 1));
+    CHECK(sign_of_batch == sign);
+}
+
 /* New numbers for members first .. first + count - 1, in the batch and alone. */
 static void refresh_some(batch_world *w, int64_t first, int64_t count, double scale) {
     for (int64_t m = first; m < first + count; m++) {
@@ -235,6 +253,7 @@ static void refresh_some(batch_world *w, int64_t first, int64_t count, double sc
                  GPUSOLVE_OK);
     const batch_case c = {GPUSOLVE_A, w->members.vectors, APART, APART, 2, 0, 0, 0};
     check_case(w, &c);
+    check_determinant(w);
 }
 
 static void check_refresh(batch_world *w) {

@@ -1,7 +1,8 @@
 /*
  * What a batch's solve on the device promises beside the answer: it can be captured and replayed on new numbers, with an `active` in device
  * memory that is read each time; it allocates nothing; and blocks in host memory are refused while a stream is captured. An array of blocks
- * goes in the parameters of launches: numbers of members on both sides of what they hold.
+ * goes in the parameters of launches: numbers of members on both sides of what they hold. A refresh of one member may ask for finer supernodes; later
+ * ones go on from there.
  */
 #include "batch_members.h"
 
@@ -221,6 +222,63 @@ static void check_distances(const char *spec, int64_t count, batch_precision pre
     cudaStreamDestroy(w.stream);
 }
 
+/* ----------------------------------------------------------------------------------------------- cuts --- */
+
+/* L x = b of all members, and of each alone: near to each other, as far as its condition lets them. */
+static void check_lower(const capture_world *w, double limit) {
+    const batch_members *members = &w->members;
+    batch_blocks b = blocks_new(members, APART, members->vectors, 1),
+                 x = blocks_new(members, APART, members->vectors, 1);
+    for (int64_t m = 0; m < members->count; m++)
+        testing_fill(&b.block[m], (uint64_t)m + 1);
+    CHECK_STATUS(gpusolve_batch_solve(w->handle, w->batch, w->workspace, GPUSOLVE_L, b.block, x.block, NULL),
+                 GPUSOLVE_OK);
+    for (int64_t m = 0; m < members->count; m++) {
+        double largest = 0, apart = 0;
+        CHECK_STATUS(gpusolve_solve(w->handle, members->alone[m], NULL, GPUSOLVE_L, &b.block[m], &b.block[m]),
+                     GPUSOLVE_OK);
+        for (int64_t i = 0; i < b.block[m].rows; i++) {
+            largest = testing_worse(largest, cabs(testing_get(&b.block[m], i, 0)));
+            apart =
+                testing_worse(apart, cabs(testing_get(&b.block[m], i, 0) - testing_get(&x.block[m], i, 0)));
+        }
+        CHECK_BELOW(apart, limit * largest);
+    }
+    blocks_free(&b);
+    blocks_free(&x);
+}
+
+static void refresh_one(const capture_world *w, int64_t m, int64_t plans) {
+    gpusolve_info info = {.size = sizeof info};
+    REQUIRE(gpusolve_factor_refresh(w->handle, w->members.alone[m], &w->members.data[m]) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_batch_refresh(w->handle, w->batch, m, 1, &w->members.data[m], NULL), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_factor_info(w->handle, gpusolve_batch_get_factor(w->batch), 1, &info), GPUSOLVE_OK);
+    CHECK(info.plans == plans);
+    check_lower(w, 1e-8);
+}
+
+/* The first column of a member's last triangle becomes large: it is no longer inverted as it is. */
+static void check_cuts(cholmod_common *common) {
+    static const char *const specs[] = {"grid2d:21", "grid3d:6", NULL};
+    testing_in("a refresh of one member that plans the batch again");
+    capture_world w = {0};
+    open_world(&w, specs, 4, APART, common);
+    const cholmod_factor *l = w.members.l[1];
+    const int32_t *super = l->super, *pi = l->pi, *px = l->px;
+    const size_t s = l->nsuper - 1;
+    check_lower(&w, 1e-8);
+    members_scale(&w.members, 1, 2);
+    refresh_one(&w, 1, 1);
+    for (int32_t i = 1; i < super[s + 1] - super[s] && i < pi[s + 1] - pi[s]; i++)
+        ((double *)w.members.x[1])[px[s] + i] *= 1e5;
+    refresh_one(&w, 1, 2);
+    members_scale(&w.members, 2, 3); /* a member beside it, and then its own slices */
+    refresh_one(&w, 2, 2);
+    members_scale(&w.members, 1, 1);
+    refresh_one(&w, 1, 2);
+    close_world(&w, common);
+}
+
 int main(void) {
     static const char *const mixed[] = {"grid2d:9", "grid2d:1", "grid3d:4", NULL},
                              *const one[] = {"grid2d:13", NULL},
@@ -240,6 +298,7 @@ int main(void) {
     check_capture(tiny, 120, APART, 1, &common);
     check_capture(tiny, 121, APART_ROWS, 2, &common);
     check_capture(tiny, 1001, APART, 1, &common);
+    check_cuts(&common);
     for (batch_precision as = IN_DOUBLE; as <= SINGLE_STORED; as++) {
         check_distances("grid2d:13", 6, as, &common);
         check_distances("grid2d:37", 2, as, &common);

@@ -42,7 +42,7 @@ static void check_batch(const gsv_plan *plan, const gsv_upload_plan *way, int64_
 }
 
 static gsv_upload_plan *check_cut(const gsv_plan *plan, int64_t number) {
-    gsv_upload_plan *way = gsv_upload_plan_create(plan, number);
+    gsv_upload_plan *way = gsv_upload_plan_create(plan, number, 0, plan->l.nsuper);
     REQUIRE(way);
     gsv_upload_sizes sizes = {.batches = way->count};
     const int64_t bytes = way->start[plan->l.nsuper] * number;

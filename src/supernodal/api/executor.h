@@ -132,6 +132,22 @@ typedef struct gsv_selection_functions {
                             const gpusolve_dense *from, const gpusolve_dense *to);
 } gsv_selection_functions;
 
+/* A refresh of some columns, which are whole trees (batch/): the others' numbers are as they were. All numbers have been checked. */
+typedef struct gsv_fresh {
+    int32_t first, end;     /* columns; there are some */
+    const double *diagonal; /* [n] of L, or D: of all columns */
+    gsv_determinant determinant;
+} gsv_fresh;
+
+/* Their entries of D, as real numbers in single precision or in double. */
+static inline void gsv_fresh_d(const gsv_fresh *fresh, int single, void *to) {
+    for (int32_t j = fresh->first; j < fresh->end; j++)
+        if (single)
+            ((float *)to)[j - fresh->first] = (float)fresh->diagonal[j];
+        else
+            ((double *)to)[j - fresh->first] = fresh->diagonal[j];
+}
+
 typedef struct gsv_executor {
     gpusolve_backend backend;
 
@@ -157,9 +173,10 @@ typedef struct gsv_executor {
     /* The rest of factor->prepared, for a whole plan; returns when it is ready. After a failure there is nothing. */
     gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data);
-    /* New values into the same memory; cuts as for fill. On failure sets factor->unusable if values were touched. */
+    /* New values into the same memory; cuts as for fill. fresh: NULL, or which of them are new, and then the factor is usable. On failure sets
+     * factor->unusable if values were touched. */
     gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data, gsv_cuts *cuts);
+                               const gpusolve_factor_data *data, const gsv_fresh *fresh, gsv_cuts *cuts);
     /* Read the numbers back, to rounding: column j of L, its diagonal first, goes to x[column[j]] and on, numbers of the
      * panels' type; of L D L' with ones on the diagonal, and D to d [n], real numbers of the vectors' precision. */
     gpusolve_status (*read_values)(gpusolve_handle *handle, const gpusolve_factor *factor,

@@ -204,10 +204,10 @@ static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_
 /* Into the memory there is, or, where the new triangles cannot be inverted as the factor is split, or an earlier call has
  * lost the memory, into new memory. */
 static gpusolve_status new_values(gpusolve_handle *handle, gpusolve_factor *factor,
-                                  const gpusolve_factor_data *data) {
+                                  const gpusolve_factor_data *data, const gsv_fresh *fresh) {
     gsv_cuts cuts = {0};
     const gpusolve_status status =
-        factor->prepared ? handle->executor->refresh(handle, factor, data, &cuts) : GPUSOLVE_OK;
+        factor->prepared ? handle->executor->refresh(handle, factor, data, fresh, &cuts) : GPUSOLVE_OK;
     if (status || (factor->prepared && !cuts.at)) {
         gsv_cuts_free(&cuts);
         return status;
@@ -245,13 +245,34 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
         status = check_numbers(handle, &factor->plan, data, &determinant);
     if (!status) {
         factor->check_ms = gsv_milliseconds() - start;
-        status = new_values(handle, factor, data);
+        status = new_values(handle, factor, data, NULL);
     }
     if (!status) {
         factor->unusable = 0;
         factor->refreshes++;
         if (!handle->executor->checks_numbers)
             factor->determinant = determinant;
+    }
+    return status;
+}
+
+gpusolve_status gsv_factor_refresh_columns(gpusolve_handle *handle, gpusolve_factor *factor,
+                                           const gpusolve_factor_data *data, int32_t first, int32_t end,
+                                           const double *diagonal) {
+    const double start = gsv_milliseconds();
+    if (first == end)
+        return GPUSOLVE_OK;
+    const int all = first == 0 && end == factor->plan.l.n;
+    if (all || factor->unusable || !factor->prepared)
+        return gpusolve_factor_refresh(handle, factor, data);
+    const gsv_fresh fresh = {first, end, diagonal,
+                             gsv_import_determinant(diagonal, factor->plan.l.n, factor->has_d, handle->pool)};
+    factor->check_ms = gsv_milliseconds() - start;
+    const gpusolve_status status = new_values(handle, factor, data, &fresh);
+    if (!status) {
+        factor->unusable = 0;
+        factor->refreshes++;
+        factor->determinant = fresh.determinant;
     }
     return status;
 }

@@ -15,6 +15,7 @@ enum {
     GSV_FOREST_S,  /* or i */
     GSV_FOREST_PERM,
     GSV_FOREST_X,
+    GSV_FOREST_DIAGONAL, /* no field: [n] double, of L, or D */
     GSV_FOREST_ARRAYS
 };
 
@@ -64,9 +65,9 @@ gpusolve_status gsv_batch_look(gpusolve_handle *handle, gpusolve_batch *batch, i
 /* batch/forest.c. Allocate the forest's arrays and fill in its pattern. *structure is the same for the plan. */
 gpusolve_status gsv_batch_make_forest(gpusolve_handle *handle, gpusolve_batch *batch,
                                       gsv_structure *structure);
-/* The numbers of members first .. first + count - 1; x: where those of member `first` go. */
+/* The numbers of members first .. first + count - 1, and their diagonals, into the forest's. */
 gpusolve_status gsv_batch_copy_numbers(gpusolve_handle *handle, const gpusolve_batch *batch, int64_t first,
-                                       int64_t count, const gpusolve_factor_data *members, void *x);
+                                       int64_t count, const gpusolve_factor_data *members);
 
 /* batch/workspace.c. Columns that a workspace for max_nrhs solves at a time: those of the widest run on the device. */
 int64_t gsv_batch_columns(int64_t max_nrhs);

@@ -82,7 +82,7 @@ static gpusolve_status fill_batch(gpusolve_handle *handle, gpusolve_batch *batch
         status = gsv_batch_make_forest(handle, batch, &structure);
     if (status)
         return status;
-    status = gsv_batch_copy_numbers(handle, batch, 0, batch->count, members, batch->memory[GSV_FOREST_X]);
+    status = gsv_batch_copy_numbers(handle, batch, 0, batch->count, members);
     if (status) {
         gsv_structure_free(&structure);
         return status;
@@ -123,21 +123,28 @@ gpusolve_status gpusolve_batch_create(gpusolve_handle *handle, int64_t count,
     return status;
 }
 
-/* Numbers of some members into the copy, and all of them to the backend; on failure the copy is as before. */
+/* Numbers of some members into the copy, and from there to the backend; on failure the copy is as before. */
 static gpusolve_status new_numbers(gpusolve_handle *handle, gpusolve_batch *batch, int64_t first,
                                    int64_t count, const gpusolve_factor_data *members) {
     const size_t number = gsv_dtype_bytes(batch->dtype),
                  bytes = (size_t)(batch->number[first + count] - batch->number[first]) * number;
+    const int64_t row = batch->row[first], end = batch->row[first + count];
+    const size_t diagonal_bytes = (size_t)(end - row) * sizeof(double);
     char *place = (char *)batch->memory[GSV_FOREST_X] + (size_t)batch->number[first] * number;
-    char *old = gsv_malloc(bytes, 1);
+    double *all = batch->memory[GSV_FOREST_DIAGONAL], *diagonal = all + row;
+    char *old = gsv_malloc(bytes + diagonal_bytes, 1);
     if (!old)
         return no_memory(handle);
     memcpy(old, place, bytes);
-    gpusolve_status status = gsv_batch_copy_numbers(handle, batch, first, count, members, place);
+    memcpy(old + bytes, diagonal, diagonal_bytes);
+    gpusolve_status status = gsv_batch_copy_numbers(handle, batch, first, count, members);
     if (!status)
-        status = gpusolve_factor_refresh(handle, batch->factor, &batch->forest);
-    if (status)
+        status = gsv_factor_refresh_columns(handle, batch->factor, &batch->forest, (int32_t)row, (int32_t)end,
+                                            all);
+    if (status) {
         memcpy(place, old, bytes);
+        memcpy(diagonal, old + bytes, diagonal_bytes);
+    }
     gsv_free(old);
     return status;
 }

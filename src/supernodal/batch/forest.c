@@ -65,6 +65,7 @@ static int allocate(gpusolve_batch *batch, int64_t rows, gsv_structure *structur
         [GSV_FOREST_S] = batch->has_d ? numbers : rows,
         [GSV_FOREST_PERM] = perm ? n : 0,
         [GSV_FOREST_X] = numbers,
+        [GSV_FOREST_DIAGONAL] = n,
     };
     memset(structure, 0, sizeof *structure);
     for (int k = 0; k < GSV_FOREST_ARRAYS; k++) {
@@ -183,11 +184,18 @@ typedef struct copying {
     const gpusolve_factor_data *members;
     int64_t first;
     char *x;
+    double *diagonal; /* of member `first` */
     _Atomic int failed;
 } copying;
 
+/* The real part of the number at `from`. */
+static double real_of(gpusolve_dtype dtype, const char *from) {
+    return gsv_is_single(dtype) ? (double)*(const float *)(const void *)from
+                                : *(const double *)(const void *)from;
+}
+
 /* D takes the places of L's diagonal, which is one. */
-static int copy_columns(const gpusolve_factor_data *data, const gsv_plan *plan, char *to) {
+static int copy_columns(const gpusolve_factor_data *data, const gsv_plan *plan, char *to, double *diagonal) {
     const size_t number = gsv_dtype_bytes(data->dtype), real = gsv_real_bytes(data->dtype);
     char *d = gsv_malloc((size_t)plan->l.n, real);
     if (!d)
@@ -198,16 +206,21 @@ static int copy_columns(const gpusolve_factor_data *data, const gsv_plan *plan, 
             const int64_t count = gsv_rows(plan, s) - k;
             gsv_import_column(data, plan, s, k, 0, count, to);
             memcpy(to, d + (size_t)(plan->l.first_column[s] + k) * real, real); /* imaginary parts are zero */
+            *diagonal++ = real_of(data->dtype, to);
             to += (size_t)count * number;
         }
     gsv_free(d);
     return 1;
 }
 
-static void copy_panels(const gpusolve_factor_data *data, const gsv_plan *plan, char *to) {
+static void copy_panels(const gpusolve_factor_data *data, const gsv_plan *plan, char *to, double *diagonal) {
+    const size_t number = gsv_dtype_bytes(data->dtype);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const size_t nr = (size_t)gsv_rows(plan, s), nc = (size_t)gsv_columns(plan, s);
         gsv_import_panel(data, plan, s, to);
-        to += (size_t)gsv_rows(plan, s) * (size_t)gsv_columns(plan, s) * gsv_dtype_bytes(data->dtype);
+        for (size_t k = 0; k < nc; k++)
+            *diagonal++ = real_of(data->dtype, to + k * (nr + 1) * number);
+        to += nr * nc * number;
     }
 }
 
@@ -222,9 +235,10 @@ static void copy_members(void *context, int64_t begin, int64_t end, int thread) 
             GPUSOLVE_STORAGE_SAME; /* the forest's numbers are rounded on their way to the backend */
         char *to =
             c->x + (size_t)(batch->number[m] - batch->number[c->first]) * gsv_dtype_bytes(batch->dtype);
+        double *diagonal = c->diagonal + (batch->row[m] - batch->row[c->first]);
         if (!batch->has_d)
-            copy_panels(&data, plan_of(batch, m), to);
-        else if (!copy_columns(&data, plan_of(batch, m), to))
+            copy_panels(&data, plan_of(batch, m), to, diagonal);
+        else if (!copy_columns(&data, plan_of(batch, m), to, diagonal))
             c->failed = 1;
     }
 }
@@ -232,8 +246,10 @@ static void copy_members(void *context, int64_t begin, int64_t end, int thread) 
 enum { MEMBERS_AT_ONCE = 4, NUMBERS = 1 << 16 /* that are worth waking a thread */ };
 
 gpusolve_status gsv_batch_copy_numbers(gpusolve_handle *handle, const gpusolve_batch *batch, int64_t first,
-                                       int64_t count, const gpusolve_factor_data *members, void *x) {
-    copying c = {.batch = batch, .members = members, .first = first, .x = x};
+                                       int64_t count, const gpusolve_factor_data *members) {
+    copying c = {.batch = batch, .members = members, .first = first};
+    c.x = (char *)batch->memory[GSV_FOREST_X] + (size_t)batch->number[first] * gsv_dtype_bytes(batch->dtype);
+    c.diagonal = (double *)batch->memory[GSV_FOREST_DIAGONAL] + batch->row[first];
     const int64_t numbers = batch->number[first + count] - batch->number[first];
     gsv_pool_ranges(handle->pool, gsv_pool_share(handle->pool, numbers, NUMBERS), count, MEMBERS_AT_ONCE,
                     copy_members, &c);

@@ -89,7 +89,7 @@ gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *f
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data);
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data, gsv_cuts *cuts);
+                                 const gpusolve_factor_data *data, const gsv_fresh *fresh, gsv_cuts *cuts);
 void gsv_cuda_release(gpusolve_factor *factor);
 void gsv_cuda_drop(gpusolve_factor *factor);
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
@@ -106,6 +106,11 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                                 gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
                                 float *k, double *diagonal, gsv_determinant *determinant, gsv_cuts *cuts,
                                 int *touched);
+/* The panels of fresh columns alone, whose numbers have been checked, and the determinant. k: of their supernodes; *trusted: all of these are inverted, else
+ * the factor's panels are no factor. */
+gpusolve_status gsv_cuda_upload_fresh(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gsv_cuda_factor *device, const gpusolve_factor_data *data,
+                                      const gsv_fresh *fresh, float *k, int *trusted, int *touched);
 /* Device memory that an upload uses, in bytes. It is given back. */
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gsv_numbers numbers);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);

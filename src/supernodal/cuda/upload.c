@@ -28,6 +28,7 @@
 
 #include "../../memory.h"
 #include "../../pool.h"
+#include "../tree/reach.h"
 #include "pipeline.h"
 
 /* --------------------------------------------------------------------------------------------- upload --- */
@@ -165,7 +166,7 @@ static void list_panels(upload *u, int64_t index) {
                           .eager = u->finer != NULL};
     for (int32_t s = batch->first; s < batch->last; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        const int64_t from = u->way->start[s] - batch->begin, to = plan->schedule->panel_ptr[s];
+        const int64_t from = gsv_upload_start(u->way, s) - batch->begin, to = plan->schedule->panel_ptr[s];
         uint8_t *const cut = u->p->cut + plan->l.first_column[s];
         const double least = gsv_is_narrow(nr, nc) ? GSV_NARROW_FINER : GSV_FINER;
         const float finer = u->finer && u->finer[s] > least ? u->finer[s] : (float)least;
@@ -366,21 +367,76 @@ static gpusolve_status run(upload *u) {
                : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
 }
 
-/* How well-conditioned the triangles are, and where they must be cut. */
-static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, float *k, gsv_cuts *cuts,
-                                 gsv_message *message) {
+/* How well-conditioned the triangles are that have arrived, k [nsuper], and whether all are inverted. */
+static cudaError_t read_k(const upload *u, float *k, int *trusted) {
+    const int32_t first = u->way->first, last = u->way->last;
     /* to pageable memory: it is there when the call returns */
-    cudaError_t error = cudaMemcpy(k, p->k, (size_t)plan->l.nsuper * sizeof *k, cudaMemcpyDeviceToHost);
-    int trusted = 1;
-    for (int32_t s = 0; s < plan->l.nsuper && error == cudaSuccess; s++)
-        trusted &= k[s] > 0;
-    if (!trusted) {
+    const cudaError_t error =
+        cudaMemcpy(k + first, u->p->k + first, (size_t)(last - first) * sizeof *k, cudaMemcpyDeviceToHost);
+    *trusted = 1;
+    for (int32_t s = first; s < last && error == cudaSuccess; s++)
+        *trusted &= k[s] > 0;
+    return error;
+}
+
+/* The same, and where they must be cut. */
+static gpusolve_status read_cuts(const upload *u, float *k, gsv_cuts *cuts) {
+    const gsv_pipeline *p = u->p;
+    const gsv_plan *plan = &u->factor->plan;
+    gsv_message *message = u->message;
+    int trusted;
+    cudaError_t error = read_k(u, k, &trusted);
+    if (error == cudaSuccess && !trusted) {
         cuts->at = gsv_malloc((size_t)plan->l.n, sizeof *cuts->at);
         if (!cuts->at)
             return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
         error = cudaMemcpy(cuts->at, p->cut, (size_t)plan->l.n, cudaMemcpyDeviceToHost);
     }
     return gsv_cuda_check(error, "reading which triangles are inverted", message);
+}
+
+/* All of u's panels arrive, and are inverted; `unchecked`: their numbers are checked. Then the determinant, which goes to the device: known, or, if that is NULL,
+ * of u->diagonal. The pipeline is open, to be closed by the caller. */
+static gpusolve_status bring_panels(upload *u, int unchecked, const gsv_determinant *known,
+                                    gsv_determinant *determinant) {
+    const gpusolve_factor *factor = u->factor;
+    const gsv_plan *plan = &factor->plan;
+    const gsv_upload_plan *way = u->way;
+    gsv_pipeline *p = u->p;
+    gsv_message *message = u->message;
+    const gsv_room room = gsv_upload_room(&way->most, u->number, plan->l.nsuper, plan->l.n);
+    u->slots = room.slots;
+    u->lanes = room.lanes;
+    u->chunks = way->batches[way->count].chunk;
+    u->pieces = is_small(u) ? SMALL : PIECES;
+    const int64_t pieces = u->pieces * u->chunks;
+    u->unchecked = unchecked ? pieces : 0;
+    u->claim = pieces;
+    u->claimed = gsv_calloc((size_t)(pieces + u->chunks), 1);
+    if (u->claimed)
+        u->filled = u->claimed + pieces;
+    gpusolve_status status =
+        u->claimed
+            ? gsv_pipeline_open(p, &room, gsv_panel_dtype(factor->numbers), way->most.inverse > 0, message)
+            : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    if (status == GPUSOLVE_OK) /* what all kernels wait for comes behind it on this stream */
+        status = gsv_cuda_check(cudaMemsetAsync(p->cut, 0, (size_t)plan->l.n, p->transfer),
+                                "preparing the panels", message);
+    if (status == GPUSOLVE_OK)
+        status = run(u);
+    if (status == GPUSOLVE_OK) { /* while the last triangles are inverted */
+        *determinant =
+            known ? *known : gsv_import_determinant(u->diagonal, plan->l.n, factor->has_d, u->handle->pool);
+        status = gsv_cuda_check(cudaMemcpyAsync(u->device->determinant, determinant, sizeof *determinant,
+                                                cudaMemcpyHostToDevice, p->narrow),
+                                "copying the determinant to the device", message);
+    }
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
+    for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)
+        status =
+            gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
+    return status;
 }
 
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -391,63 +447,64 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     gsv_message *message = &handle->message;
     const int64_t number = (int64_t)gsv_panel_bytes(factor->numbers);
     const int on_the_way = data->kind == GPUSOLVE_SUPERNODAL_LL; /* are the numbers checked */
-    gsv_pipeline *p;
-    gpusolve_status status =
-        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, diagonal, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_pipeline_of(handle, &p);
-    if (status != GPUSOLVE_OK)
-        return status;
-    if (!device->upload && !(device->upload = gsv_upload_plan_create(plan, number)))
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    const gsv_upload_plan *way = device->upload;
-    const gsv_room room = gsv_upload_room(&way->most, number, plan->l.nsuper, plan->l.n);
-    const int64_t chunks = way->batches[way->count].chunk;
     upload u = {.handle = handle,
-                .p = p,
                 .factor = factor,
                 .device = device,
                 .data = data,
-                .way = way,
-                .slots = room.slots,
-                .lanes = room.lanes,
                 .number = number,
                 .finer = finer,
                 .diagonal = diagonal,
-                .chunks = chunks,
                 .message = message,
                 .status = GPUSOLVE_OK,
                 .touched = touched,
                 .gated = touched != NULL};
-    u.pieces = is_small(&u) ? SMALL : PIECES;
-    const int64_t pieces = u.pieces * chunks;
-    u.unchecked = on_the_way ? pieces : 0;
-    u.claim = pieces;
-    u.claimed = gsv_calloc((size_t)(pieces + chunks), 1);
-    if (u.claimed)
-        u.filled = u.claimed + pieces;
-    status = u.claimed ? gsv_pipeline_open(p, &room, gsv_panel_dtype(factor->numbers), way->most.inverse > 0,
-                                           message)
-                       : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    if (status == GPUSOLVE_OK) /* what all kernels wait for comes behind it on this stream */
-        status = gsv_cuda_check(cudaMemsetAsync(p->cut, 0, (size_t)plan->l.n, p->transfer),
-                                "preparing the panels", message);
+    gpusolve_status status =
+        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, diagonal, message);
     if (status == GPUSOLVE_OK)
-        status = run(&u);
-    if (status == GPUSOLVE_OK) { /* while the last triangles are inverted */
-        *determinant = gsv_import_determinant(diagonal, plan->l.n, factor->has_d, handle->pool);
-        status = gsv_cuda_check(cudaMemcpyAsync(device->determinant, determinant, sizeof *determinant,
-                                                cudaMemcpyHostToDevice, p->narrow),
-                                "copying the determinant to the device", message);
-    }
+        status = gsv_pipeline_of(handle, &u.p);
+    if (status != GPUSOLVE_OK)
+        return status;
+    if (!device->upload && !(device->upload = gsv_upload_plan_create(plan, number, 0, plan->l.nsuper)))
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    u.way = device->upload;
+    status = bring_panels(&u, on_the_way, NULL, determinant);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
-    for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)
-        status =
-            gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
-    if (status == GPUSOLVE_OK)
-        status = read_cuts(p, plan, k, cuts, message);
-    gsv_pipeline_close(p);
+        status = read_cuts(&u, k, cuts);
+    gsv_pipeline_close(u.p);
     gsv_free((void *)u.claimed);
+    return status;
+}
+
+gpusolve_status gsv_cuda_upload_fresh(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gsv_cuda_factor *device, const gpusolve_factor_data *data,
+                                      const gsv_fresh *fresh, float *k, int *trusted, int *touched) {
+    const gsv_plan *plan = &factor->plan;
+    gsv_message *message = &handle->message;
+    const int64_t number = (int64_t)gsv_panel_bytes(factor->numbers);
+    const int32_t first = gsv_supernode_of(plan, fresh->first),
+                  last = gsv_supernode_of(plan, fresh->end - 1) + 1;
+    gsv_determinant determinant;
+    upload u = {.handle = handle,
+                .factor = factor,
+                .device = device,
+                .data = data,
+                .number = number,
+                .message = message,
+                .status = GPUSOLVE_OK,
+                .touched = touched,
+                .gated = 1}; /* so that it says when it touches the first panel */
+    gpusolve_status status = gsv_pipeline_of(handle, &u.p);
+    if (status != GPUSOLVE_OK)
+        return status;
+    gsv_upload_plan *way = gsv_upload_plan_create(plan, number, first, last);
+    if (!way)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    u.way = way;
+    status = bring_panels(&u, 0, &fresh->determinant, &determinant);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(read_k(&u, k, trusted), "reading which triangles are inverted", message);
+    gsv_pipeline_close(u.p);
+    gsv_free((void *)u.claimed);
+    gsv_upload_plan_free(way);
     return status;
 }

@@ -18,19 +18,19 @@ static int64_t batch_bytes(int64_t bytes) {
     return share < GSV_LEAST_BATCH ? GSV_LEAST_BATCH : share < GSV_BATCH_BYTES ? share : GSV_BATCH_BYTES;
 }
 
-/* Cut all panels into batches, from the last one on: counts them, and writes them to `batches` unless that is NULL. */
-static int32_t cut_batches(const gsv_plan *plan, int64_t number, gsv_panel_batch *batches,
-                           gsv_upload_sizes *most) {
+/* Cut the panels of supernodes lowest .. above - 1 into batches, from the last one on: counts them, and writes them to `batches` unless that is NULL. */
+static int32_t cut_batches(const gsv_plan *plan, int64_t number, int32_t lowest, int32_t above,
+                           gsv_panel_batch *batches, gsv_upload_sizes *most) {
     int64_t end = 0, chunk = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
+    for (int32_t s = lowest; s < above; s++)
         end += gsv_trapezoid(plan, s);
     const int64_t capacity = batch_bytes(end * number) / number, most_inverse = 2 * GSV_BATCH_BYTES / number;
     int32_t count = 0;
     *most = (gsv_upload_sizes){0};
-    for (int32_t first = plan->l.nsuper, last; first > 0; count++) {
+    for (int32_t first = above, last; first > lowest; count++) {
         gsv_upload_sizes size = {0};
         int32_t wide = 0;
-        for (last = first; first > 0; first--) {
+        for (last = first; first > lowest; first--) {
             const int64_t nr = gsv_rows(plan, first - 1), nc = gsv_columns(plan, first - 1);
             const int64_t raw = gsv_trapezoid(plan, first - 1);
             const int is_wide = !gsv_is_narrow(nr, nc);
@@ -60,7 +60,7 @@ static int32_t cut_batches(const gsv_plan *plan, int64_t number, gsv_panel_batch
 
 gsv_upload_sizes gsv_upload_most(const gsv_plan *plan, int64_t number) {
     gsv_upload_sizes most;
-    cut_batches(plan, number, NULL, &most);
+    cut_batches(plan, number, 0, plan->l.nsuper, NULL, &most);
     return most;
 }
 
@@ -72,21 +72,23 @@ void gsv_upload_plan_free(gsv_upload_plan *plan) {
     gsv_free(plan);
 }
 
-gsv_upload_plan *gsv_upload_plan_create(const gsv_plan *plan, int64_t number) {
+gsv_upload_plan *gsv_upload_plan_create(const gsv_plan *plan, int64_t number, int32_t first, int32_t last) {
     gsv_upload_plan *made = gsv_calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    made->count = cut_batches(plan, number, NULL, &made->most);
+    made->first = first;
+    made->last = last;
+    made->count = cut_batches(plan, number, first, last, NULL, &made->most);
     made->batches = gsv_malloc((size_t)made->count + 1, sizeof *made->batches);
-    made->start = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *made->start);
+    made->start = gsv_malloc((size_t)(last - first) + 1, sizeof *made->start);
     if (!made->batches || !made->start) {
         gsv_upload_plan_free(made);
         return NULL;
     }
-    cut_batches(plan, number, made->batches, &made->most);
+    cut_batches(plan, number, first, last, made->batches, &made->most);
     made->start[0] = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        made->start[s + 1] = made->start[s] + gsv_trapezoid(plan, s);
+    for (int32_t s = first; s < last; s++)
+        made->start[s - first + 1] = made->start[s - first] + gsv_trapezoid(plan, s);
     return made;
 }
 
@@ -102,14 +104,14 @@ static run find_run(const gsv_upload_plan *way, const gsv_plan *plan, const gsv_
     int32_t s = batch->first;
     for (int32_t above = batch->last; above - s > 1;) { /* start[s] <= at < start[above] */
         const int32_t middle = s + (above - s) / 2;
-        if (way->start[middle] <= at)
+        if (gsv_upload_start(way, middle) <= at)
             s = middle;
         else
             above = middle;
     }
     const int64_t nr = gsv_rows(plan, s);
     int64_t k = 0; /* columns before k hold k nr - k (k - 1) / 2 */
-    at -= way->start[s];
+    at -= gsv_upload_start(way, s);
     for (int64_t above = gsv_columns(plan, s); above - k > 1;) {
         const int64_t middle = k + (above - k) / 2;
         if (middle * nr - middle * (middle - 1) / 2 <= at)

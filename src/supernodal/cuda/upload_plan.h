@@ -35,17 +35,23 @@ typedef struct gsv_upload_sizes {
     int32_t batches;
 } gsv_upload_sizes;
 
+/* Of supernodes first .. last - 1 alone: all of them, or those of a refresh of some. */
 typedef struct gsv_upload_plan {
     gsv_upload_sizes most;
+    int32_t first, last;
     int32_t count;            /* of batches */
     gsv_panel_batch *batches; /* [count + 1] the last one has the number of chunks alone */
-    int64_t *start;           /* [nsuper + 1] numbers before each panel */
+    int64_t *start;           /* [last - first + 1] numbers before each panel */
 } gsv_upload_plan;
+
+static inline int64_t gsv_upload_start(const gsv_upload_plan *way, int32_t s) {
+    return way->start[s - way->first];
+}
 
 /* number: bytes of one. */
 gsv_upload_sizes gsv_upload_most(const gsv_plan *plan, int64_t number);
 /* NULL: out of memory. */
-gsv_upload_plan *gsv_upload_plan_create(const gsv_plan *plan, int64_t number);
+gsv_upload_plan *gsv_upload_plan_create(const gsv_plan *plan, int64_t number, int32_t first, int32_t last);
 void gsv_upload_plan_free(gsv_upload_plan *plan); /* NULL is accepted */
 
 /* Numbers begin .. end - 1 of all, which are in a batch, from the caller's arrays to `to`. */

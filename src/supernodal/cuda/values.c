@@ -8,6 +8,7 @@
 #include "products/lists.h"
 
 #include <math.h>
+#include <string.h>
 
 /* -------------------------------------------------------------------------------------------- memory --- */
 
@@ -200,6 +201,35 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
     return status;
 }
 
+/* Those of fresh columns. *trusted 0: they ask for cuts. */
+static gpusolve_status fill_fresh(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
+                                  const gpusolve_factor_data *data, const gsv_fresh *fresh, int *trusted,
+                                  int *touched) {
+    const double start = gsv_milliseconds();
+    const size_t real = gsv_real_bytes(factor->dtype), d_bytes = (size_t)(fresh->end - fresh->first) * real;
+    float *k = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *k);
+    void *d = factor->has_d ? gsv_malloc(d_bytes, 1) : NULL;
+    gpusolve_status status = GPUSOLVE_OUT_OF_MEMORY;
+    if (k && (d || !factor->has_d)) {
+        memcpy(k, device->k, (size_t)factor->plan.l.nsuper * sizeof *k);
+        status = gsv_cuda_upload_fresh(handle, factor, device, data, fresh, k, trusted, touched);
+    } else {
+        gsv_fail(&handle->message, status, "out of host memory while preparing");
+    }
+    if (status == GPUSOLVE_OK && *trusted && d) {
+        gsv_fresh_d(fresh, gsv_is_single(factor->dtype), d);
+        status =
+            gsv_cuda_check(gsv_cuda_fill((char *)device->values + (size_t)fresh->first * real, d, d_bytes),
+                           "copying D to the device", &handle->message);
+    }
+    if (status == GPUSOLVE_OK && *trusted)
+        memcpy(device->k, k, (size_t)factor->plan.l.nsuper * sizeof *k);
+    gsv_free(k);
+    gsv_free(d);
+    device->values_ms = gsv_milliseconds() - start;
+    return status;
+}
+
 gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                      const gpusolve_factor_data *data, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
@@ -213,14 +243,16 @@ gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *f
 }
 
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data, gsv_cuts *cuts) {
+                                 const gpusolve_factor_data *data, const gsv_fresh *fresh, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
     gsv_cuda_factor *device = factor->prepared;
-    int touched = 0;
+    int touched = 0, trusted = 0;
     gpusolve_status status =
         gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
     device->plan_ms = 0;
-    if (status == GPUSOLVE_OK)
+    if (status == GPUSOLVE_OK && fresh && device->k)
+        status = fill_fresh(handle, factor, device, data, fresh, &trusted, &touched);
+    if (status == GPUSOLVE_OK && !trusted) /* of all: what asks for cuts is looked at with the others */
         status = fill_values(handle, factor, device, data, cuts, &touched);
     const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK && !cuts->at && factor->plan.l.n > 0)

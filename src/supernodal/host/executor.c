@@ -130,7 +130,7 @@ static void release(gpusolve_factor *factor) {
 }
 
 static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data, gsv_cuts *cuts) {
+                               const gpusolve_factor_data *data, const gsv_fresh *fresh, gsv_cuts *cuts) {
     (void)cuts; /* it substitutes, and inverts nothing */
     gsv_host_factor *prepared = factor->prepared;
     if (factor->plan.in_place) {
@@ -139,8 +139,11 @@ static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
         return GPUSOLVE_OK;
     }
     const gpusolve_status status =
-        gsv_host_pack(handle, data, &factor->plan, prepared->start, prepared->packed);
-    if (status == GPUSOLVE_OK && prepared->d)
+        gsv_host_pack(handle, data, &factor->plan, fresh, prepared->start, prepared->packed);
+    if (status == GPUSOLVE_OK && prepared->d && fresh)
+        gsv_fresh_d(fresh, gsv_is_single(factor->dtype),
+                    (char *)prepared->d + (size_t)fresh->first * gsv_real_bytes(factor->dtype));
+    else if (status == GPUSOLVE_OK && prepared->d)
         gsv_import_d(data, prepared->d);
     return status;
 }
@@ -156,7 +159,7 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
     if (!plan->in_place)
         gsv_host_pack_layout(plan, gsv_panel_dtype(factor->numbers), prepared->start);
-    const gpusolve_status status = refresh(handle, factor, data, NULL);
+    const gpusolve_status status = refresh(handle, factor, data, NULL, NULL);
     if (status != GPUSOLVE_OK)
         release(factor);
     return status;

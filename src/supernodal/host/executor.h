@@ -27,9 +27,10 @@ typedef struct gsv_host_workspace {
 /* pack.c. Where each panel goes, packed as panel_host.h says: start[s] in real numbers of the type, each panel on a cache line, in the order
  * in which the subtrees visit them. start may be NULL. Returns the real numbers of all panels, slack included. */
 int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start);
-/* Fill values, on the handle's threads; data has been checked. GPUSOLVE_OUT_OF_MEMORY: nothing is written. */
+/* Fill values, on the handle's threads; data has been checked. fresh: NULL, or the columns whose panels are filled. GPUSOLVE_OUT_OF_MEMORY:
+ * nothing is written. */
 gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
-                              const int64_t *start, void *values);
+                              const gsv_fresh *fresh, const int64_t *start, void *values);
 /* Where the caller has each panel in data->x, in real numbers: start [nsuper]. */
 void gsv_host_in_place_layout(const gsv_plan *plan, const gpusolve_factor_data *data, int64_t *start);
 

@@ -10,6 +10,7 @@
 #include "../../dense_kernels/panel_host.h"
 #include "../../memory.h"
 #include "../../pool.h"
+#include "../tree/reach.h"
 
 #define GSV_TEMPLATE "pack_block_host.h"
 #define GSV_STORED
@@ -36,11 +37,16 @@ typedef struct packing {
     char *values;
     gsv_numbers numbers;
     size_t real_bytes;
-    int64_t total; /* real numbers, slack included */
+    int64_t total;       /* real numbers, slack included */
+    int32_t first, last; /* supernodes first .. last - 1 */
     /* copies of panels, each thread's its own */
     char *copies;
     size_t copy_bytes, from, to;
 } packing;
+
+static int is_wanted(const packing *p, int32_t s) {
+    return s >= p->first && s < p->last;
+}
 
 /* Pack blocks [first, last) of panel s. */
 static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t first, int32_t last) {
@@ -93,14 +99,14 @@ static void pack_in_place(void *context, int64_t item, int member) {
         const int32_t begin = (int32_t)item * TOGETHER;
         for (int32_t i = begin; i < nsuper && i < begin + TOGETHER; i++) {
             const int32_t s = tree->order[i];
-            if (gsv_in_blocks(tree, GSV_DOWN, s))
+            if (!is_wanted(p, s) || gsv_in_blocks(tree, GSV_DOWN, s))
                 continue;
             pack_blocks(p, s, panel_in_place(p, s), 0, gsv_block_count(gsv_columns(p->plan, s)));
             clear_behind(p, s);
         }
     } else {
         const gsv_step step = tree->backward[step_of];
-        if (step.part == GSV_WHOLE_PATH)
+        if (step.part == GSV_WHOLE_PATH || !is_wanted(p, step.s))
             return;
         pack_blocks(p, step.s, panel_in_place(p, step.s), step.part, step.part + 1);
         if (step.part == 0)
@@ -120,7 +126,7 @@ static void pack_copies(void *context, int64_t item, int member) {
     for (int32_t i = begin; i < nsuper && i < begin + COPIES; i++) {
         const int32_t s = p->plan->subtrees->order[i];
         const size_t size = (size_t)gsv_rows(p->plan, s) * (size_t)gsv_columns(p->plan, s);
-        if (size <= p->from || size > p->to)
+        if (!is_wanted(p, s) || size <= p->from || size > p->to)
             continue;
         char *copy = p->copies + (size_t)member * p->copy_bytes;
         gsv_import_panel(p->data, p->plan, s, copy);
@@ -130,7 +136,7 @@ static void pack_copies(void *context, int64_t item, int member) {
 }
 
 gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
-                              const int64_t *start, void *values) {
+                              const gsv_fresh *fresh, const int64_t *start, void *values) {
     enum { LARGE = 1 << 20 }; /* numbers of a panel that only one thread copies at a time */
     const gsv_numbers numbers = gsv_import_numbers(data);
     const gpusolve_dtype dtype = gsv_panel_dtype(numbers);
@@ -142,7 +148,9 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
                  .values = values,
                  .numbers = numbers,
                  .real_bytes = gsv_real_bytes(dtype),
-                 .total = gsv_host_pack_layout(plan, dtype, NULL)};
+                 .total = gsv_host_pack_layout(plan, dtype, NULL),
+                 .first = fresh ? gsv_supernode_of(plan, fresh->first) : 0,
+                 .last = fresh ? gsv_supernode_of(plan, fresh->end - 1) + 1 : plan->l.nsuper};
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
     /* a slice's columns are as far apart as those of its whole panel: it is copied, like a simplicial panel, and like one
@@ -152,7 +160,7 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
         return GPUSOLVE_OK;
     }
     size_t small = 0, large = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+    for (int32_t s = p.first; s < p.last; s++) {
         const size_t size = (size_t)gsv_rows(plan, s) * (size_t)gsv_columns(plan, s);
         if (size <= LARGE && size > small)
             small = size;
