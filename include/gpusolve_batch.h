@@ -41,9 +41,9 @@ GPUSOLVE_API gpusolve_status gpusolve_batch_create(gpusolve_handle *handle, int6
                                                    gpusolve_status *statuses, gpusolve_batch **batch);
 
 /**
- * Take new values for members first .. first + count - 1, on their old patterns; the others keep theirs. As gpusolve_factor_refresh: blocks, must not run while
- * another thread solves with the batch, and after a failure the batch is as before (but on CUDA after a fault of the device). The numbers of these members
- * are brought to the backend, and no others, unless a member of them asks for finer supernodes (gpusolve_info.plans).
+ * Take new values for members first .. first + count - 1, on their old patterns; the others keep theirs. As gpusolve_factor_refresh: blocks, must not
+ * run while another thread solves with the batch, and after a failure the batch is as before (but on CUDA after a fault of the device). The numbers of
+ * these members are brought to the backend, and no others, unless one of them asks for finer supernodes (gpusolve_info.plans).
  * @param first, count  which, within the batch; count may be 0
  * @param members       [in, host] [count]
  * @param statuses      [out, host] [count] as in gpusolve_batch_create; or NULL

@@ -30,15 +30,15 @@ typedef enum gpusolve_operator {
  *
  * Returns when y is there, on either backend. It takes memory of the backend meanwhile, for each of up to 8 columns at a time 16 bytes a
  * row and 8 an update row (gpusolve_info.update_rows), twice as much if complex, and on the host the largest panel for each thread. On CUDA
- * the handle keeps this memory for its next product or refresh, up to 64 MB. The first product with a factor on CUDA makes lists of the pattern, which
- * stay with the factor: 8 bytes an update row, 8 a row and some 40 a supernode, counted in gpusolve_info.factor_bytes from then on. Several threads
- * may multiply with one factor, each with its handle. docs/guides/products.md has times.
+ * the handle keeps this memory for its next product or refresh, up to 64 MB. The first product with a factor on CUDA makes lists of the pattern,
+ * which stay with the factor: 8 bytes an update row, 8 a row and some 40 a supernode, counted in gpusolve_info.factor_bytes from then on. Several
+ * threads may multiply with one factor, each with its handle. docs/guides/products.md has times.
  *
  * All sums are in double precision and have one order: y has the same bits whatever the neighbours of a column are. On CUDA the factor holds W =
  * inv(L1) and M = L2 W of each supernode in the place of L1 and L2. There a product solves with W, y1 = W \ x1 and y2 = M y1, so that its
  * error is that of such a solve: below some eps norm(|W| |L1|) of the supernode, and supernodes are split until that is moderate (gpusolve_info).
- * A factor that is stored in single precision (gpusolve_factor_data.storage) multiplies with what it stores, x and y and all sums being in double: the error is one of
- * single precision, on the host, too, which stores the reciprocals of L's diagonal.
+ * A factor that is stored in single precision (gpusolve_factor_data.storage) multiplies with what it stores; x, y and all sums are in double. The error
+ * is one of single precision, on the host, too, which stores the reciprocals of L's diagonal.
  *
  * @retval GPUSOLVE_TYPE_MISMATCH x or y has another dtype than the factor.
  * @retval GPUSOLVE_INVALID_ARGUMENT (CUDA) also: the handle's stream is being captured.

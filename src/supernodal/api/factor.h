@@ -9,8 +9,8 @@
 gpusolve_status gsv_factor_make_of(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                    gsv_structure *structure, gpusolve_factor **factor);
 
-/* gpusolve_factor_refresh of columns first .. end - 1, which are whole trees. data is what the factor was made of, with the numbers of the other columns as
- * the factor has them. The new ones have been checked; nothing else is. diagonal [n]: of L, or D. */
+/* gpusolve_factor_refresh of columns first .. end - 1, which are whole trees. data is what the factor was made of, with the numbers of the other columns
+ * as the factor has them. The new ones have been checked; nothing else is, unless they are all. diagonal [n]: of L, or D. */
 gpusolve_status gsv_factor_refresh_columns(gpusolve_handle *handle, gpusolve_factor *factor,
                                            const gpusolve_factor_data *data, int32_t first, int32_t end,
                                            const double *diagonal);

@@ -106,8 +106,8 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                                 gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
                                 float *k, double *diagonal, gsv_determinant *determinant, gsv_cuts *cuts,
                                 int *touched);
-/* The panels of fresh columns alone, whose numbers have been checked, and the determinant. k: of their supernodes; *trusted: all of these are inverted, else
- * the factor's panels are no factor. */
+/* The panels of fresh columns alone, whose numbers have been checked, and the determinant. k: of their supernodes; *trusted: all of these are inverted,
+ * else the factor's panels are no factor. */
 gpusolve_status gsv_cuda_upload_fresh(gpusolve_handle *handle, const gpusolve_factor *factor,
                                       gsv_cuda_factor *device, const gpusolve_factor_data *data,
                                       const gsv_fresh *fresh, float *k, int *trusted, int *touched);

@@ -395,8 +395,8 @@ static gpusolve_status read_cuts(const upload *u, float *k, gsv_cuts *cuts) {
     return gsv_cuda_check(error, "reading which triangles are inverted", message);
 }
 
-/* All of u's panels arrive, and are inverted; `unchecked`: their numbers are checked. Then the determinant, which goes to the device: known, or, if that is NULL,
- * of u->diagonal. The pipeline is open, to be closed by the caller. */
+/* All of u's panels arrive, and are inverted; `unchecked`: their numbers are checked. Then the determinant, which goes to the device: known, or, if that
+ * is NULL, of u->diagonal. The pipeline is open, to be closed by the caller. */
 static gpusolve_status bring_panels(upload *u, int unchecked, const gsv_determinant *known,
                                     gsv_determinant *determinant) {
     const gpusolve_factor *factor = u->factor;

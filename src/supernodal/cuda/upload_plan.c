@@ -18,7 +18,8 @@ static int64_t batch_bytes(int64_t bytes) {
     return share < GSV_LEAST_BATCH ? GSV_LEAST_BATCH : share < GSV_BATCH_BYTES ? share : GSV_BATCH_BYTES;
 }
 
-/* Cut the panels of supernodes lowest .. above - 1 into batches, from the last one on: counts them, and writes them to `batches` unless that is NULL. */
+/* Cut the panels of supernodes lowest .. above - 1 into batches, from the last one on: counts
+ * them, and writes them to `batches` unless that is NULL. */
 static int32_t cut_batches(const gsv_plan *plan, int64_t number, int32_t lowest, int32_t above,
                            gsv_panel_batch *batches, gsv_upload_sizes *most) {
     int64_t end = 0, chunk = 0;

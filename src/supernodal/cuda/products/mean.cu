@@ -1,6 +1,6 @@
 /*
- * The store of tasks (cuda/tasks/transfer.cuh) that adds the mean of samples: x(i, c) = mean(i) + y(i, c), each number read once and written once. By itself
- * the sum would read x and write it once more.
+ * The store of tasks (cuda/tasks/transfer.cuh) that adds the mean of samples: x(i, c) = mean(i) + y(i, c), each number read once and written once. By
+ * itself the sum would read x and write it once more. Mapping and waits are those of that store.
  *
  * Rounding: y is rounded to x's precision first, as the store does it without a mean, so that the bits are those of a sum in x.
  */

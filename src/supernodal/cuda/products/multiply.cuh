@@ -184,9 +184,9 @@ static __global__ void __launch_bounds__(THREADS) narrow_supernodes(product_vect
 /* ---------------------------------------------------------------------- rows and columns of wide panels --- */
 
 /*
- * The block's sum of E(i, j) w(j), begin <= j < end, for row i = i % 16 of a block row: threads 0 .. 15 have it, of row threadIdx.x. Thread t has row
- * t % 16 and columns t / 16, t / 16 + 16, ..., so the block reads 256 numbers that stand side by side; the 16 partial sums are added in pairs within warps,
- * then in the order of the warps.
+ * The block's sum of E(i, j) w(j), begin <= j < end, for each row i of a block row: threads 0 .. 15 have it, of row threadIdx.x. Thread t has row t % 16
+ * and columns t / 16, t / 16 + 16, ..., so the block reads 256 numbers that stand side by side. The 16 partial sums are added in pairs within warps, then
+ * in the order of the warps.
  */
 template <typename P>
 static __device__ __forceinline__ wide_number<P> sum_of_row_block(const P *block_row, const wide_number<P> *w,
@@ -209,9 +209,9 @@ static __device__ __forceinline__ wide_number<P> sum_of_row_block(const P *block
 }
 
 /*
- * The block's sum of conj(E(i, j)) x(i) over the rows of block rows first .. end - 1, for columns j = begin .. begin + 15 that are below `last`: threads 0 .. 15
- * have it, of column begin + threadIdx.x. x(i) is 0 for rows that do not count. A warp has every eighth block row; a lane has one row of it and every second
- * column, so the warp reads 32 numbers that stand side by side. Sums are added over the rows by a tree, then in the order of the warps.
+ * The block's sum of conj(E(i, j)) x(i) over the rows of block rows first .. end - 1, for columns j = begin .. begin + 15 that are below `last`: threads
+ * 0 .. 15 have it, of column begin + threadIdx.x. x(i) is 0 for rows that do not count. A warp has every eighth block row; a lane has one row of it and
+ * every second column, so the warp reads 32 numbers that stand side by side. Sums are added over the rows by a tree, then in the order of the warps.
  */
 template <typename P, typename X>
 static __device__ __forceinline__ wide_number<P> sum_of_column_block(const P *panel, int32_t nc,

@@ -1,9 +1,13 @@
 /*
- * Triangles of wide supernodes: w1 = W \ v1 and w1 = W' \ w1, in stages of STAGE columns for all supernodes that have them. A stage is two launches: the
- * triangle on the diagonal, a block of threads for each supernode; and the product of what is beside it, by as many blocks as there are tiles' rows or columns.
+ * Triangles of wide supernodes: w1 = W \ v1 and w1 = W' \ w1, in stages of STAGE columns for all supernodes that have them. A stage is two launches:
+ * the triangle on the diagonal, a block of threads for each supernode; and the product of what is beside it, by as many blocks as there are tiles' rows
+ * or columns.
  *
- * The steps of a triangle follow each other, so they are short: 32 rows at a time are multiplied with the inverse of their triangle, which a warp has computed
- * before. Each warp inverts one of them, so this takes as long as one. That inverse is a block of L1 again.
+ * The steps of a triangle follow each other, so they are short: 32 rows at a time are multiplied with the inverse of their triangle, which a warp has
+ * computed before. Each warp inverts one of them, so this takes as long as one. That inverse is a block of L1 again.
+ *
+ * Synchronisation: barriers of a block, two a step; no block waits for another, for stages are launches. Traffic: each number of W once for a column, and
+ * the vectors once a stage. Limits: 36 KB of shared memory a block, 72 KB for complex numbers. On an H200 a triangle's launch takes 11 to 13 us.
  */
 #ifndef GSV_CUDA_PRODUCTS_TRIANGLE_CUH
 #define GSV_CUDA_PRODUCTS_TRIANGLE_CUH
@@ -36,8 +40,8 @@ template <typename P> struct stage_triangle {
 };
 
 /*
- * d = inverse of rows and columns begin .. begin + 31, packed by rows, in shared memory, by a warp; beyond the triangle it is the identity. Numbers are read
- * by tiles, all before one is used. Then lane j has column j of the inverse in registers:
+ * d = inverse of rows and columns begin .. begin + 31, packed by rows, in shared memory, by a warp; beyond the triangle it is the identity. Numbers are
+ * read by tiles, all before one is used. Then lane j has column j of the inverse in registers:
  *
  *      d(i, j) = (e(i, j) - sum over k < i of W(i, k) d(k, j)) / W(i, i)
  */
@@ -144,8 +148,8 @@ template <int HALF, typename T, int N> static __device__ __forceinline__ void ad
 }
 
 /*
- * W' \ x. As above, but for the update x -= E' y of the columns before a step: a warp has 32 columns, a lane one row of a tile and every second column; the
- * sums over the rows end in the lanes that have the columns.
+ * W' \ x. As above, but for the update x -= E' y of the columns before a step: a warp has 32 columns, a lane one row of a tile and every second column;
+ * the sums over the rows end in the lanes that have the columns.
  */
 template <typename P>
 static __device__ __forceinline__ void solve_backward_block(const stage_triangle<P> &of, wide_number<P> *x,
@@ -225,8 +229,8 @@ template <typename P> constexpr int stage_bytes() {
     return (STAGE + STEP + STEPS * PACKED) * int(sizeof(wide_number<P>));
 }
 
-/* Forward, before stage `stage`: w(i) -= E(i, j) w(j) for the columns j of the stage before and the rows i of the triangle that are below them. A block has a
- * supernode and a column; in the grid's second dimension it has a block row. */
+/* Forward, before stage `stage`: w(i) -= E(i, j) w(j) for the columns j of the stage before and the rows i of the triangle that are below them. A block
+ * has a supernode and a column; in the grid's second dimension it has a block row. */
 template <typename P>
 static __global__ void __launch_bounds__(THREADS) stage_rows(product_vectors<P> p, int32_t stage) {
     typedef wide_number<P> T;
@@ -244,7 +248,8 @@ static __global__ void __launch_bounds__(THREADS) stage_rows(product_vectors<P> 
     p.w[at] = add((stage > 1 ? p.w : p.v)[at], negate(sum));
 }
 
-/* Backward, after stage `stage`: w(j) -= conj(E(i, j)) w(i) for its rows i and the columns j before it, 16 at a time in the grid's second dimension. */
+/* Backward, after stage `stage`: w(j) -= conj(E(i, j)) w(i) for its rows i and the columns j before it, 16 at a time in the grid's second
+ * dimension. */
 template <typename P>
 static __global__ void __launch_bounds__(THREADS) stage_columns(product_vectors<P> p, int32_t stage) {
     typedef wide_number<P> T;
