@@ -126,10 +126,11 @@ GPUSOLVE_API gpusolve_status gpusolve_refine_reserve(gpusolve_handle *handle, co
                                                      const gpusolve_refine_options *options);
 
 /**
- * Iterative refinement in the order of the handle's stream (CUDA): returns at once, allocates nothing, and may be captured in a graph. It queues
- * all steps that options->max_steps allows, because nobody asks whether a column goes on. A column that has ended is not written again, but
- * its place in the later solves costs what it costs: keep max_steps small. CG has one cycle, FGMRES cycles of `restart` steps. The automatic method
- * has a cycle for each correction after the first one, for a column may leave Richardson's method after any: 1 + max_steps (max_steps - 1) / 2 solves with CG,
+ * Iterative refinement in the order of the handle's stream (CUDA): returns at once, allocates nothing, and may be captured in a graph. There each
+ * step is the body of a conditional node (from CUDA 13 on), and a replay takes a step only if some column goes on. A call that is not captured queues
+ * all steps that options->max_steps allows, because nobody asks. A column that has ended is not written again, but its place in the later solves
+ * costs what it costs: keep max_steps small. CG has one cycle, FGMRES cycles of `restart` steps. The automatic method has a cycle for each correction
+ * after the first one, for a column may leave Richardson's method after any: 1 + max_steps (max_steps - 1) / 2 solves with CG,
  * 4 for three steps and 46 for ten.
  * On the host it is gpusolve_refine. The bits are those of gpusolve_refine, where that has the same cycles, and always with the automatic method.
  * @param workspace       [in] not NULL, and reserved for such options and for A (gpusolve_refine_reserve)

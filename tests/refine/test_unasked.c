@@ -30,6 +30,7 @@ typedef struct refinement {
     int solves, corrections;
     int cycles[WIDE], plain[WIDE]; /* corrections that were judged, of a Krylov method and without */
     int was_behind[WIDE];
+    int out[2]; /* what follows is left out, by the chain of corrections or that of steps */
 } refinement;
 
 /* ------------------------------------------------------------------------------------------- the passes --- */
@@ -47,8 +48,14 @@ static double row_times(const double row[N], const vector *x, int j) {
     return sum;
 }
 
+static int is_left_out(const refinement *t) {
+    return t->out[0] || t->out[1];
+}
+
 static gpusolve_status pass_solve(void *context, int from, int to) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     const vector *r = vector_of(t, from);
     vector *x = vector_of(t, to);
     for (int i = 0; i < N; i++)
@@ -60,6 +67,8 @@ static gpusolve_status pass_solve(void *context, int from, int to) {
 
 static gpusolve_status pass_product(void *context, int of, int to) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < WIDE; j++)
             if (t->k.inner[j].active)
@@ -69,6 +78,8 @@ static gpusolve_status pass_product(void *context, int of, int to) {
 
 static gpusolve_status pass_stage(void *context, gsv_krylov_stage stage, int step) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     for (int j = 0; j < WIDE; j++)
         (void)gsv_krylov_do(&t->k, stage, step, j);
     return GPUSOLVE_OK;
@@ -77,6 +88,8 @@ static gpusolve_status pass_stage(void *context, gsv_krylov_stage stage, int ste
 static gpusolve_status pass_dots(void *context, int first, int count, int with, gsv_krylov_stage stage,
                                  int step) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     for (int c = 0; c < count; c++)
         for (int j = 0; j < WIDE; j++) {
             const int live = stage == GSV_KRYLOV_BEGIN ? t->columns[j].active : t->k.column[j].on;
@@ -90,6 +103,8 @@ static gpusolve_status pass_dots(void *context, int first, int count, int with, 
 
 static gpusolve_status pass_sum(void *context, const gsv_krylov_sum *sum, gsv_krylov_stage stage, int step) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     for (int j = 0; j < WIDE; j++) {
         const gsv_krylov_column *column = &t->k.column[j];
         const int live = sum->finished ? t->columns[j].active : column->on;
@@ -126,6 +141,8 @@ static double norm_of(const vector *x, int j) {
 
 static gpusolve_status pass_judge(void *context, int correction) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     const int to = correction % 2;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < WIDE; j++)
@@ -149,6 +166,8 @@ static gpusolve_status pass_judge(void *context, int correction) {
 
 static gpusolve_status pass_restore(void *context, int correction) {
     refinement *t = context;
+    if (is_left_out(t))
+        return GPUSOLVE_OK;
     const int to = correction % 2;
     CHECK(correction == t->corrections);
     (void)pass_stage(context, GSV_KRYLOV_RESTORE, 0);
@@ -172,6 +191,21 @@ static gpusolve_status pass_ask(void *context, gsv_krylov_counts *counts) {
     return GPUSOLVE_OK;
 }
 
+/* A conditional node: its body, and all of its chain that comes after it, is left out. */
+static gpusolve_status pass_may_end(void *context, int on) {
+    refinement *t = context;
+    int wanted = 0;
+    for (int j = 0; j < WIDE; j++)
+        wanted += on ? t->k.inner[j].active : t->columns[j].active;
+    t->out[on] |= !wanted;
+    return GPUSOLVE_OK;
+}
+static gpusolve_status pass_ended(void *context, int on) {
+    refinement *t = context;
+    t->out[on] = 0;
+    return GPUSOLVE_OK;
+}
+
 /* What an order without asking must not do. */
 static gpusolve_status pass_never_ask(void *context, gsv_krylov_counts *counts) {
     (void)context, (void)counts;
@@ -181,11 +215,19 @@ static gpusolve_status pass_never_ask(void *context, gsv_krylov_counts *counts) 
 
 /* ------------------------------------------------------------------------------------------- refinement --- */
 
+enum { ALL_QUEUED, ASKED, LEFT_OUT };
+
 /* conjugate: of the automatic method, whether the factor is L L'. */
 static refinement *refine(const equations *e, const gpusolve_refine_options *options, int conjugate,
-                          int asks) {
-    static const gsv_krylov_passes passes = {pass_solve, pass_product, pass_dots,    pass_sum,
-                                             pass_stage, pass_judge,   pass_restore, pass_ask};
+                          int how) {
+    static const gsv_krylov_passes passes = {.solve = pass_solve,
+                                             .product = pass_product,
+                                             .dots = pass_dots,
+                                             .sum = pass_sum,
+                                             .stage = pass_stage,
+                                             .judge = pass_judge,
+                                             .restore = pass_restore,
+                                             .ask = pass_ask};
     gsv_krylov_passes own = passes;
     const gpusolve_factor factor = {.dtype = GPUSOLVE_DOUBLE, .has_d = !conjugate};
     gpusolve_matrix matrix = {0};
@@ -215,17 +257,23 @@ static refinement *refine(const equations *e, const gpusolve_refine_options *opt
     memset(t->cycles, 0, sizeof t->cycles);
     memset(t->plain, 0, sizeof t->plain);
     memset(t->was_behind, 0, sizeof t->was_behind);
+    t->out[0] = t->out[1] = 0;
     t->x[0] = e->guess;
     find_residual(t, &t->x[0], NULL);
     for (int j = 0; j < WIDE; j++) {
         const double norms[3] = {norm_of(&t->r, j), norm_of(&t->x[0], j), norm_of(&e->b, j)};
         gsv_refine_begin(&t->rule, norms, &t->columns[j]);
     }
-    if (!asks)
+    if (how != ASKED)
         own.ask = pass_never_ask;
-    CHECK_STATUS(asks ? gsv_krylov_run(&own, t, &method, options)
-                      : gsv_krylov_run_unasked(&own, t, &method, options),
+    if (how == LEFT_OUT) {
+        own.may_end = pass_may_end;
+        own.ended = pass_ended;
+    }
+    CHECK_STATUS(how == ASKED ? gsv_krylov_run(&own, t, &method, options)
+                              : gsv_krylov_run_unasked(&own, t, &method, options),
                  GPUSOLVE_OK);
+    CHECK(!is_left_out(t)); /* each chain has ended */
     free(scalars);
     return t;
 }
@@ -244,12 +292,31 @@ static int same_number(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Columns, of all that were compared, by what became of them. */
-static int compared, plain_alone, several, behind, late, mixed;
+/* Columns, of all that were compared, by what became of them; and refinements of which something was left out. */
+static int compared, plain_alone, several, behind, late, mixed, shorter;
+
+/* What is left out changes nothing, and no step of it was wanted. */
+static void compare_left_out(const equations *e, const gpusolve_refine_options *options, int conjugate,
+                             const refinement *asked, const refinement *all) {
+    refinement *t = refine(e, options, conjugate, LEFT_OUT);
+    int same_cycles = 1;
+    for (int j = 0; j < WIDE; j++) {
+        const gsv_refine_column *one = &all->columns[j], *other = &t->columns[j];
+        CHECK(same_number(other->error, one->error) && other->steps == one->steps &&
+              other->used == one->used && !other->active == !one->active);
+        CHECK(isnan(one->error) || same_bits(all, t, j));
+        same_cycles &= options->method == GPUSOLVE_REFINE_AUTOMATIC || asked->cycles[j] <= 1;
+    }
+    CHECK(t->solves <= all->solves && t->corrections <= all->corrections);
+    CHECK(!same_cycles || t->solves == asked->solves); /* as many as with asking */
+    shorter += t->solves < all->solves;
+    free(t);
+}
 
 static void compare(const equations *e, const gpusolve_refine_options *options, int conjugate) {
     const int automatic = options->method == GPUSOLVE_REFINE_AUTOMATIC;
-    refinement *asked = refine(e, options, conjugate, 1), *unasked = refine(e, options, conjugate, 0);
+    refinement *asked = refine(e, options, conjugate, ASKED),
+               *unasked = refine(e, options, conjugate, ALL_QUEUED);
     int turned = 0, stayed = 0;
     for (int j = 0; j < WIDE; j++) {
         const gsv_refine_column *one = &asked->columns[j], *other = &unasked->columns[j];
@@ -281,6 +348,7 @@ static void compare(const equations *e, const gpusolve_refine_options *options, 
         }
         CHECK(unasked->solves == solves && unasked->corrections == options->max_steps);
     }
+    compare_left_out(e, options, conjugate, asked, unasked);
     free(asked);
     free(unasked);
 }
@@ -356,6 +424,6 @@ int main(void) {
         check_case(cases[k][0], cases[k][1]);
     testing_in("columns of all kinds");
     CHECK(plain_alone > compared / 10 && several > compared / 50 && behind > compared / 50 &&
-          late > compared / 100 && mixed > 50);
+          late > compared / 100 && mixed > 50 && shorter > 50);
     return testing_done();
 }

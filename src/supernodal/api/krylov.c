@@ -75,36 +75,60 @@ static gpusolve_status goes_on(const cycle *c, int step, int *on) {
     return status;
 }
 
-static gpusolve_status conjugate_gradients(const cycle *c) {
-    enum { R = GSV_VECTOR_R, D = GSV_VECTOR_D, Z = GSV_VECTOR_BASIS, P, Q };
-    const gsv_krylov_passes *passes = c->passes;
+/* Where nobody asks (krylov.h). */
+static gpusolve_status may_end(const gsv_krylov_passes *passes, void *context, int on) {
+    return passes->may_end ? passes->may_end(context, on) : GPUSOLVE_OK;
+}
+static gpusolve_status ended(const gsv_krylov_passes *passes, void *context, int on) {
+    return passes->ended ? passes->ended(context, on) : GPUSOLVE_OK;
+}
+
+typedef gpusolve_status step_function(const cycle *c, int step);
+
+/* Step after step while columns go on; the first one is of all that are active. */
+static gpusolve_status take_steps(const cycle *c, step_function *take) {
+    gpusolve_status status = GPUSOLVE_OK;
     int on = 1;
-    gpusolve_status status = passes->dots(c->context, R, 1, R, GSV_KRYLOV_BEGIN, 0);
-    const gsv_krylov_sum zeros = {.out = D, .with = -1, .finished = 1};
-    if (!status) /* of columns that never get a step */
-        status = passes->sum(c->context, &zeros, GSV_KRYLOV_NONE, 0);
     for (int step = 0; !status && step < c->steps; step++) {
-        const gsv_krylov_sum p = {.out = P, .with = Z, .scale = 1, .first = P, .count = step > 0},
-                             d = {.out = D, .with = step > 0 ? D : -1, .scale = 1, .first = P, .count = 1},
-                             r = {.out = R, .with = R, .scale = 1, .first = Q, .count = 1, .norm = 1};
         status = goes_on(c, step, &on);
         if (status || !on)
             return status;
-        status = passes->solve(c->context, R, Z);
+        if (step > 0 && !c->asks)
+            status = may_end(c->passes, c->context, 1);
         if (!status)
-            status = passes->dots(c->context, R, 1, Z, GSV_CG_RHO, step);
-        if (!status)
-            status = passes->sum(c->context, &p, GSV_KRYLOV_NONE, step);
-        if (!status)
-            status = passes->product(c->context, P, Q);
-        if (!status)
-            status = passes->dots(c->context, P, 1, Q, GSV_CG_ALPHA, step);
-        if (!status)
-            status = passes->sum(c->context, &d, GSV_KRYLOV_NONE, step);
-        if (!status)
-            status = passes->sum(c->context, &r, GSV_CG_NORM, step);
+            status = take(c, step);
     }
-    return status;
+    return status || c->asks ? status : ended(c->passes, c->context, 1);
+}
+
+static gpusolve_status step_of_cg(const cycle *c, int step) {
+    enum { R = GSV_VECTOR_R, D = GSV_VECTOR_D, Z = GSV_VECTOR_BASIS, P, Q };
+    const gsv_krylov_passes *passes = c->passes;
+    const gsv_krylov_sum p = {.out = P, .with = Z, .scale = 1, .first = P, .count = step > 0},
+                         d = {.out = D, .with = step > 0 ? D : -1, .scale = 1, .first = P, .count = 1},
+                         r = {.out = R, .with = R, .scale = 1, .first = Q, .count = 1, .norm = 1};
+    gpusolve_status status = passes->solve(c->context, R, Z);
+    if (!status)
+        status = passes->dots(c->context, R, 1, Z, GSV_CG_RHO, step);
+    if (!status)
+        status = passes->sum(c->context, &p, GSV_KRYLOV_NONE, step);
+    if (!status)
+        status = passes->product(c->context, P, Q);
+    if (!status)
+        status = passes->dots(c->context, P, 1, Q, GSV_CG_ALPHA, step);
+    if (!status)
+        status = passes->sum(c->context, &d, GSV_KRYLOV_NONE, step);
+    return status ? status : passes->sum(c->context, &r, GSV_CG_NORM, step);
+}
+
+static gpusolve_status conjugate_gradients(const cycle *c) {
+    enum { R = GSV_VECTOR_R, D = GSV_VECTOR_D };
+    const gsv_krylov_passes *passes = c->passes;
+    const gsv_krylov_sum zeros = {.out = D, .with = -1, .finished = 1};
+    gpusolve_status status = passes->dots(c->context, R, 1, R, GSV_KRYLOV_BEGIN, 0);
+    if (!status) /* of columns that never get a step */
+        status = passes->sum(c->context, &zeros, GSV_KRYLOV_NONE, 0);
+    return status ? status : take_steps(c, step_of_cg);
 }
 
 /* v(step + 1) from z(step), and the column of the Hessenberg matrix. */
@@ -138,15 +162,11 @@ static gpusolve_status flexible_gmres(const cycle *c) {
                                 .first = V + c->steps + 1,
                                 .count = c->steps,
                                 .finished = 1};
-    int on = 1;
     gpusolve_status status = passes->dots(c->context, R, 1, R, GSV_KRYLOV_BEGIN, 0);
     if (!status)
         status = passes->sum(c->context, &first, GSV_KRYLOV_NONE, 0);
-    for (int step = 0; !status && on && step < c->steps; step++) {
-        status = goes_on(c, step, &on);
-        if (!status && on)
-            status = arnoldi(c, step);
-    }
+    if (!status)
+        status = take_steps(c, arnoldi);
     if (!status)
         status = passes->stage(c->context, GSV_FGMRES_SOLVE, 0);
     return status ? status : passes->sum(c->context, &all, GSV_KRYLOV_NONE, 0);
@@ -176,6 +196,12 @@ gpusolve_status gsv_krylov_run(const gsv_krylov_passes *passes, void *context,
     return status;
 }
 
+/* A cycle and its judgement. */
+static gpusolve_status correct(const cycle *c, const gsv_krylov_method *method, int correction) {
+    const gpusolve_status status = method->conjugate ? conjugate_gradients(c) : flexible_gmres(c);
+    return status ? status : c->passes->judge(c->context, correction);
+}
+
 /*
  * The first correction is plain. Any judgement may send a column to the Krylov method (refine_step.h), so a cycle follows for each correction that
  * is left; a column without the method takes one plain correction in it. After k corrections no column has more than max_steps - k steps left, so
@@ -183,20 +209,22 @@ gpusolve_status gsv_krylov_run(const gsv_krylov_passes *passes, void *context,
  */
 static gpusolve_status run_automatic_unasked(const gsv_krylov_passes *passes, void *context,
                                              const gsv_krylov_method *method, int max_steps) {
-    gpusolve_status status = passes->solve(context, GSV_VECTOR_R, GSV_VECTOR_D);
+    gpusolve_status status = may_end(passes, context, 0);
+    if (!status)
+        status = passes->solve(context, GSV_VECTOR_R, GSV_VECTOR_D);
     if (!status)
         status = passes->judge(context, 1);
     for (int k = 1; !status && k < max_steps; k++) {
         const int left = max_steps - k;
         const cycle c = {passes, context, method->conjugate || method->length > left ? left : method->length,
                          0};
-        status = passes->restore(context, k); /* does nothing where no column is behind */
+        status = may_end(passes, context, 0);
         if (!status)
-            status = method->conjugate ? conjugate_gradients(&c) : flexible_gmres(&c);
+            status = passes->restore(context, k); /* does nothing where no column is behind */
         if (!status)
-            status = passes->judge(context, k + 1);
+            status = correct(&c, method, k + 1);
     }
-    return status;
+    return status ? status : ended(passes, context, 0);
 }
 
 gpusolve_status gsv_krylov_run_unasked(const gsv_krylov_passes *passes, void *context,
@@ -207,9 +235,9 @@ gpusolve_status gsv_krylov_run_unasked(const gsv_krylov_passes *passes, void *co
     const cycle c = {passes, context, method->conjugate ? options->max_steps : method->length, 0};
     gpusolve_status status = GPUSOLVE_OK;
     for (int k = 0; !status && k * c.steps < options->max_steps; k++) {
-        status = method->conjugate ? conjugate_gradients(&c) : flexible_gmres(&c);
+        status = may_end(passes, context, 0);
         if (!status)
-            status = passes->judge(context, k + 1);
+            status = correct(&c, method, k + 1);
     }
-    return status;
+    return status ? status : ended(passes, context, 0);
 }

@@ -31,6 +31,9 @@ typedef struct gsv_krylov_counts {
 
 /* The passes. `context` is the executor's; the stage follows a pass in each column. */
 typedef struct gsv_krylov_passes {
+    /* NULL, or, where nobody asks: what comes until `ended` may be left out if no column is on (on), or else active, when its turn comes */
+    gpusolve_status (*may_end)(void *context, int on);
+    gpusolve_status (*ended)(void *context, int on);
     /* to = A \ from */
     gpusolve_status (*solve)(void *context, int from, int to);
     /* to = -A of, in columns that are on */

@@ -106,7 +106,18 @@ static gpusolve_status pass_ask(void *context, gsv_krylov_counts *counts) {
     return status;
 }
 
-const gsv_krylov_passes gsv_cuda_krylov_passes = {.solve = pass_solve,
+static gpusolve_status pass_may_end(void *context, int on) {
+    gsv_refinement *r = context;
+    return gsv_refine_add_body(r, on ? GSV_REFINE_STEPS : GSV_REFINE_CORRECTIONS,
+                               on ? r->krylov.k.inner : r->v->columns);
+}
+static gpusolve_status pass_ended(void *context, int on) {
+    return gsv_refine_end_chain(context, on ? GSV_REFINE_STEPS : GSV_REFINE_CORRECTIONS);
+}
+
+const gsv_krylov_passes gsv_cuda_krylov_passes = {.may_end = pass_may_end,
+                                                  .ended = pass_ended,
+                                                  .solve = pass_solve,
                                                   .product = pass_product,
                                                   .dots = pass_dots,
                                                   .sum = pass_sum,

@@ -34,6 +34,9 @@ static gpusolve_status make_vectors(gpusolve_handle *handle, gpusolve_workspace 
         status = gsv_cuda_pin(&report, sizeof *v->report + (size_t)columns * sizeof *v->columns,
                               cudaHostAllocMapped, message);
     v->report = report;
+    for (int k = 0; !status && k < GSV_REFINE_CHAINS; k++)
+        status = gsv_cuda_check(cudaStreamCreateWithFlags(&v->bodies[k], cudaStreamNonBlocking),
+                                "cudaStreamCreate", message);
     if (!status) {
         char *base = v->memory;
         v->b = base;
@@ -64,6 +67,9 @@ void gsv_cuda_refine_release(gpusolve_workspace *workspace) {
     gsv_cuda_free(v->arrived);
     gsv_cuda_free(v->krylov);
     gsv_cuda_unpin(v->report);
+    for (int k = 0; k < GSV_REFINE_CHAINS; k++)
+        if (v->bodies[k])
+            cudaStreamDestroy(v->bodies[k]);
     gsv_free(v);
     workspace->refine = NULL;
 }
@@ -215,11 +221,15 @@ static gpusolve_status run_plain(refinement *r) {
     int active = 1;
     gpusolve_status status = GPUSOLVE_OK;
     for (int i = 0; !status && i < r->options->max_steps; i++) {
-        if (!r->to && (i > 0 || r->options->tolerance > 0))
+        const int may_end = i > 0 || r->options->tolerance > 0;
+        if (may_end && !r->to)
             status = ask(r, &active);
         if (status || !active)
             break;
-        status = gsv_refine_solve(r, &from, r->v->d);
+        if (may_end)
+            status = gsv_refine_add_body(r, GSV_REFINE_CORRECTIONS, r->v->columns);
+        if (!status)
+            status = gsv_refine_solve(r, &from, r->v->d);
         if (!status)
             status = gsv_refine_judge_columns(r, i + 1);
     }
@@ -253,6 +263,7 @@ static gpusolve_status refine_block(refinement *r) {
     if (status)
         return status;
     r->job.v = *r->v;
+    gsv_refine_use_conditions(r);
     status = start(r);
     if (!status)
         status = gsv_refine_judge_columns(r, 0);
@@ -261,6 +272,8 @@ static gpusolve_status refine_block(refinement *r) {
     else if (!status)
         status = r->to ? gsv_krylov_run_unasked(&gsv_cuda_krylov_passes, r, &r->method, r->options)
                        : gsv_krylov_run(&gsv_cuda_krylov_passes, r, &r->method, r->options);
+    const gpusolve_status ended = gsv_refine_end_chain(r, GSV_REFINE_CORRECTIONS);
+    status = status ? status : ended;
     return status ? status : store(r);
 }
 

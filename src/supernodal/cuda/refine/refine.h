@@ -32,6 +32,9 @@ typedef struct gsv_refine_report {
     gsv_refine_column columns[];
 } gsv_refine_report;
 
+/* Chains of conditional nodes in one another (condition.cu), and the most nodes in one. */
+enum { GSV_REFINE_CHAINS = 2, GSV_REFINE_CHAIN = 16 };
+
 /* workspace->refine */
 typedef struct gsv_refine_vectors {
     void *memory;
@@ -48,6 +51,8 @@ typedef struct gsv_refine_vectors {
     int64_t partial_bytes, arrived_bytes;
     void *krylov; /* a Krylov method's vectors and scalars, made when one wants them */
     int64_t krylov_bytes;
+    cudaStream_t bodies
+        [GSV_REFINE_CHAINS]; /* nothing runs there: bodies of conditional nodes are captured from them */
 } gsv_refine_vectors;
 
 /* One residual of a block of columns, with the decision that follows from it; without one where v.report_on_device is NULL. */

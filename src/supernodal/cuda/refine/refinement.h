@@ -5,6 +5,10 @@
 #include "../../api/krylov.h"
 #include "krylov.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A block of columns under way. */
 typedef struct gsv_refinement {
     gpusolve_handle *handle;
@@ -22,6 +26,10 @@ typedef struct gsv_refinement {
     int multiprocessors;
     cudaStream_t stream;
     const gsv_refine_results *to; /* NULL: the host waits, and reads the report */
+    /* Steps are bodies of a graph's nodes (condition.cu), in `depth` chains at present: how many each has, and the stream outside. */
+    int conditional, depth;
+    int bodies[GSV_REFINE_CHAINS];
+    cudaStream_t outside[GSV_REFINE_CHAINS];
 } gsv_refinement;
 
 /* refine.c. A vector of `cols` columns, by rows. */
@@ -37,9 +45,20 @@ cudaError_t gsv_refine_some_residual(const gsv_refinement *r, const gsv_residual
  * every correction, or stand as if they had (gsv_krylov_passes.restore), so their x are in the same vector. */
 gpusolve_status gsv_refine_judge_columns(gsv_refinement *r, int corrections);
 
+/* condition.cu. What is queued from now on, until the chain has its next body or its end, is done only if one of these columns is active by then.
+ * That needs a stream that is being captured, and a runtime that can do it; else all is done. */
+enum { GSV_REFINE_CORRECTIONS, GSV_REFINE_STEPS /* of a Krylov method, in a correction */ };
+void gsv_refine_use_conditions(gsv_refinement *r);
+gpusolve_status gsv_refine_add_body(gsv_refinement *r, int chain, const gsv_refine_column *columns);
+/* With the chains in it. After a failure as well. */
+gpusolve_status gsv_refine_end_chain(gsv_refinement *r, int chain);
+
 /* passes.c. Memory for a Krylov method in a workspace of max_nrhs columns, and dealing it out. */
 int64_t gsv_refine_krylov_bytes(const gpusolve_workspace *workspace, const gsv_krylov_method *method);
 gpusolve_status gsv_refine_place_krylov(gsv_refinement *r);
 extern const gsv_krylov_passes gsv_cuda_krylov_passes;
 
+#ifdef __cplusplus
+}
+#endif
 #endif
