@@ -42,7 +42,7 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_save(gpusolve_handle *handle, const
                                                   const char *path);
 
 /**
- * Load a factor: gpusolve_factor_create with the arrays of a file, which are read into memory first and given back at the end.
+ * Load a factor: gpusolve_factor_create with the arrays of a file, which are read into memory and given back at the end.
  * The factor is the one that gpusolve_factor_create makes of the data that was saved, with the same bits in every solve, and
  * takes refreshes with data of that pattern.
  * @param path    [in, host] a file that was saved by this version of the library or by an earlier one
@@ -60,8 +60,9 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_load(gpusolve_handle *handle, const
 /** How a file is mapped. */
 typedef struct gpusolve_map_options {
     size_t size; /**< sizeof(gpusolve_map_options); set by GPUSOLVE_MAP_OPTIONS_INIT */
-    int verify; /**< 1 (default): compare the numbers with their checksums, which reads them once more. 0: do not. All else
-                  * is compared in any case, and numbers that no factor can have are refused */
+    int verify; /**< 1 (default): compare the numbers with their checksums. The host reads them once more for that; CUDA compares
+                  * those of a supernodal factor on their way to the device. 0: do not. All else is compared in any case, and
+                  * numbers that no factor can have are refused */
 } gpusolve_map_options;
 
 /** The default options: gpusolve_map_options o = GPUSOLVE_MAP_OPTIONS_INIT. */

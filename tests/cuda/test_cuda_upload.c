@@ -1,5 +1,5 @@
 /*
- * A factor in more batches than the device has room for at a time (cuda/upload.c): a forest of 300 000 supernodes
+ * A factor in more batches than the device has room for at a time (cuda/upload.c): a forest of 400 000 supernodes
  * of one to three columns, so that batches end because of their panels, not of their bytes. Its numbers arrive
  * whole with any number of threads; a fault in the first, a middle or the last of them is named, and leaves the
  * factor as it was, in a create nothing; what stands above diagonals is never looked at.
@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "supernodal/cuda/pipeline.h"
 
-enum { NSUPER = 10 * GSV_BATCH_NARROW - 77 };
+enum { NSUPER = 12 * GSV_BATCH_NARROW - 77 };
 
 typedef struct forest {
     int32_t *super, *pi, *px, *s;

@@ -226,8 +226,9 @@ static void test_arrays(void) {
     for (int map = 0; map <= GSV_STORED_MAP; map++) {
         gsv_stored stored;
         gsv_message message = {""};
-        REQUIRE(gsv_store_read(store_path("factor"), map | GSV_STORED_VERIFY, NULL, &stored, &message) ==
+        REQUIRE(gsv_store_open(store_path("factor"), map | GSV_STORED_VERIFY, NULL, &stored, &message) ==
                 GPUSOLVE_OK);
+        REQUIRE(stored.numbers.bring_all(stored.numbers.context, NULL, &message) == GPUSOLVE_OK);
         CHECK(!map || (uintptr_t)stored.data.x % 4096 == 0);
         CHECK(stored.data.kind == data.kind && stored.data.dtype == data.dtype && !stored.data.z);
         CHECK(stored.data.n == N && stored.data.minor == N && stored.data.xsize == XSIZE);

@@ -7,6 +7,7 @@
 #define GSV_API_EXECUTOR_H
 
 #include "../../handle.h"
+#include "../import/blocks.h"
 #include "../import/determinant.h"
 #include "../import/import.h"
 #include "../tree/plan.h"
@@ -54,14 +55,12 @@ struct gpusolve_factor {
     void *prepared;
     void *retired;      /* the executor's: what graphs read that were captured with earlier plans */
     int64_t more_bytes; /* memory that is kept for graphs of earlier plans, beside what `bytes` says */
+    const gsv_blocks
+        *blocks; /* while it is made: what its numbers have to be brought with; or NULL: they are there */
     double plan_ms, prepare_ms;
     double check_ms; /* of the last preparation: its data's pattern, and numbers unless the executor does */
     uint64_t refreshes; /* how often the values have changed */
 };
-
-/* gpusolve_factor_create, once its arguments are there (factor.c): for calls that have found the data elsewhere. */
-gpusolve_status gsv_factor_make(gpusolve_handle *handle, const gpusolve_factor_data *data,
-                                gpusolve_factor **factor);
 
 struct gpusolve_workspace {
     const struct gsv_executor *executor;
@@ -164,6 +163,8 @@ typedef struct gsv_executor {
     int64_t (*prepare_bytes)(const gsv_plan *plan, gsv_numbers numbers);
     /* prepare and refresh check the numbers (gsv_import_check_values), before they touch a value. */
     int checks_numbers;
+    /* fill brings the numbers of L L' itself, if factor->blocks says how. */
+    int brings_blocks;
     /* Allocate memory for the values and fill it from checked data; plan->place has been there. What was there before,
      * of an earlier plan, is released, or kept for the graphs that were captured with it until the factor is. After a
      * failure there is nothing. GPUSOLVE_OK with cuts->at set: supernodes must be cut so, and the factor be planned and

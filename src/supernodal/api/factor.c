@@ -149,7 +149,8 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
 }
 
 gpusolve_status gsv_factor_make_of(gpusolve_handle *handle, const gpusolve_factor_data *data,
-                                   gsv_structure *structure, gpusolve_factor **factor) {
+                                   gsv_structure *structure, const gsv_blocks *blocks,
+                                   gpusolve_factor **factor) {
     static _Atomic uint64_t last_id;
     gpusolve_factor *created = gsv_calloc(1, sizeof *created);
     if (!created && structure)
@@ -159,18 +160,15 @@ gpusolve_status gsv_factor_make_of(gpusolve_handle *handle, const gpusolve_facto
     created->executor = handle->executor;
     created->device = handle->device;
     created->id = atomic_fetch_add(&last_id, 1) + 1;
+    created->blocks = blocks;
     const gpusolve_status status = fill_factor(handle, created, data, structure);
+    created->blocks = NULL;
     if (status) {
         gsv_free(created);
         return status;
     }
     *factor = created;
     return GPUSOLVE_OK;
-}
-
-gpusolve_status gsv_factor_make(gpusolve_handle *handle, const gpusolve_factor_data *data,
-                                gpusolve_factor **factor) {
-    return gsv_factor_make_of(handle, data, NULL, factor);
 }
 
 gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
@@ -183,7 +181,7 @@ gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_f
         return status;
     if (!factor)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
-    return gsv_factor_make(handle, data, factor);
+    return gsv_factor_make_of(handle, data, NULL, NULL, factor);
 }
 
 static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_factor_data *data,

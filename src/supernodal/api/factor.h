@@ -4,10 +4,15 @@
 
 #include "executor.h"
 
-/* gsv_factor_make, of data that goes with a structure: only its numbers, and the fields that say where they are, are read. Takes over the
- * structure, also on failure. NULL: it is imported. */
+/*
+ * gpusolve_factor_create, once its arguments are there: for calls that have found the data elsewhere.
+ * - structure: NULL, or the data's: then of the data only its numbers, and the fields that say where they are, are read. It is taken
+ *   over, also on failure.
+ * - blocks: NULL, or the numbers are to be brought so. Only of L L' with supernodes, and an executor that does it
+ */
 gpusolve_status gsv_factor_make_of(gpusolve_handle *handle, const gpusolve_factor_data *data,
-                                   gsv_structure *structure, gpusolve_factor **factor);
+                                   gsv_structure *structure, const gsv_blocks *blocks,
+                                   gpusolve_factor **factor);
 
 /* gpusolve_factor_refresh of columns first .. end - 1, which are whole trees. data is what the factor was made of, with the numbers of the other columns
  * as the factor has them. The new ones have been checked; nothing else is, unless they are all. diagonal [n]: of L, or D. */

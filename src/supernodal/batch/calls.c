@@ -87,7 +87,7 @@ static gpusolve_status fill_batch(gpusolve_handle *handle, gpusolve_batch *batch
         gsv_structure_free(&structure);
         return status;
     }
-    status = gsv_factor_make_of(handle, &batch->forest, &structure, &batch->factor);
+    status = gsv_factor_make_of(handle, &batch->forest, &structure, NULL, &batch->factor);
     return status ? status : list_rows(handle, batch);
 }
 

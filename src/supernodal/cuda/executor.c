@@ -358,6 +358,7 @@ const gsv_executor gsv_cuda_executor = {
     .plan = gsv_schedule_create,
     .bytes = gsv_cuda_count_bytes,
     .prepare_bytes = gsv_cuda_upload_bytes,
+    .brings_blocks = 1,
     .checks_numbers = 1,
     .fill = gsv_cuda_fill_factor,
     .prepare = gsv_cuda_prepare,

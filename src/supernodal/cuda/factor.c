@@ -122,55 +122,72 @@ int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gsv_numbers numbers, int has
 
 /* ------------------------------------------------------------------------------------------ interface --- */
 
-/* The inverse of perm [n], or NULL: out of memory, or there is no perm. */
-static int32_t *invert(const gsv_plan *plan) {
-    int32_t *inverse = plan->l.perm ? gsv_malloc((size_t)plan->l.n, sizeof *inverse) : NULL;
-    for (int32_t i = 0; i < plan->l.n && inverse; i++)
-        inverse[plan->l.perm[i]] = i;
-    return inverse;
+/* Lists that the plan does not have as they are. */
+typedef struct made_lists {
+    const gsv_plan *plan;
+    int32_t *inverse; /* [n] of perm; NULL: there is no perm */
+    int32_t *rows;    /* [upper_rows] */
+} made_lists;
+
+static void make_list(void *context, int64_t item, int member) {
+    const made_lists *made = context;
+    const int32_t *perm = made->plan->l.perm;
+    (void)member;
+    if (item == 0)
+        gsv_schedule_list_rows(made->plan, made->rows);
+    for (int32_t i = 0; item == 1 && i < made->plan->l.n; i++)
+        made->inverse[perm[i]] = i;
 }
 
-static cudaError_t put_rows(const gsv_plan *plan, void *to) {
-    const size_t count = (size_t)plan->schedule->upper_rows;
-    int32_t *rows = gsv_malloc(count, sizeof *rows);
-    if (!rows)
-        return cudaErrorMemoryAllocation;
-    gsv_schedule_list_rows(plan, rows);
-    const cudaError_t error = gsv_cuda_fill(to, rows, count * sizeof *rows);
-    gsv_free(rows);
-    return error;
+static void free_lists(made_lists *made) {
+    gsv_free(made->inverse);
+    gsv_free(made->rows);
 }
 
-static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                 gsv_message *message) {
+/* 0: out of memory. */
+static int make_lists(const gsv_plan *plan, gsv_pool *pool, made_lists *made) {
+    enum { ROWS_WORTH = 1 << 16 }; /* waking a thread */
+    const int lists = plan->l.perm ? 2 : 1;
+    *made = (made_lists){.plan = plan,
+                         .inverse = lists > 1 ? gsv_malloc((size_t)plan->l.n, sizeof *made->inverse) : NULL,
+                         .rows = gsv_malloc((size_t)plan->schedule->upper_rows, sizeof *made->rows)};
+    if (!made->rows || (lists > 1 && !made->inverse)) {
+        free_lists(made);
+        return 0;
+    }
+    const int share = gsv_pool_share(pool, plan->l.n, ROWS_WORTH);
+    gsv_pool_each(pool, share < lists ? share : lists, lists, make_list, made);
+    return 1;
+}
+
+static gpusolve_status copy_plan(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                 gsv_cuda_factor *device) {
     const gsv_plan *plan = &factor->plan;
+    gsv_message *message = &handle->message;
     layout l = make_layout(plan, factor->numbers);
     const int64_t panels =
         plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_panel_bytes(factor->numbers);
     char *base = device->memory;
-    int32_t *inverse = invert(plan);
+    made_lists made;
     device->well = gsv_malloc(2 * (size_t)plan->l.nsuper, sizeof *device->well);
     if (!device->k) /* a part's, whose values are copied */
         device->k = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->k);
-    if (!device->well || !device->k || (plan->l.perm && !inverse)) {
-        gsv_free(inverse);
+    if (!device->well || !device->k || !make_lists(plan, handle->pool, &made))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    }
-    l.from[INVERSE] = inverse;
+    l.from[ROWS] = made.rows;
+    l.from[INVERSE] = made.inverse;
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (l.from[k] && l.size[k] > 0)
-            error = gsv_cuda_fill(base + l.start[k], l.from[k], (size_t)l.size[k]);
+            error = gsv_cuda_fill_shared(handle, base + l.start[k], l.from[k], (size_t)l.size[k]);
     for (int k = 0; k < GSV_TASK_LISTS; k++)
         device->tasks.task[k] = (const gsv_task *)(base + l.start[TASKS + k]);
-    if (error == cudaSuccess && l.size[ROWS] > 0)
-        error = put_rows(plan, base + l.start[ROWS]);
     int l2 = 0, id = 0;
     if (error == cudaSuccess)
         error = cudaGetDevice(&id);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, id);
-    gsv_free(inverse);
+    free_lists(&made);
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
         .small = (const gsv_node *)(base + l.start[SMALL]),
@@ -270,7 +287,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
     if (status == GPUSOLVE_OK) {
         device->bytes = bytes;
-        status = copy_plan(factor, device, message);
+        status = copy_plan(handle, factor, device);
     }
     if (status == GPUSOLVE_OK) {
         const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->numbers, &device->abilities);

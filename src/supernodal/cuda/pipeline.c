@@ -101,26 +101,32 @@ static int64_t round_up(int64_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper, int32_t n) {
-    gsv_room l = {.raw = round_up(most->raw * number),
-                  .inverse = round_up(most->inverse * number),
-                  .sums = round_up(most->sums * (int64_t)sizeof(double))};
-    const int64_t fit = GSV_MOST_SLOTS * (int64_t)GSV_BATCH_BYTES / (l.raw > 0 ? l.raw : 1);
-    l.slots = fit < 2 ? 2 : fit < GSV_MOST_SLOTS ? (int)fit : GSV_MOST_SLOTS;
-    l.slots = most->batches < l.slots ? most->batches : l.slots;
-    l.lanes = l.inverse > 2 * GSV_BATCH_BYTES ? 1 : l.slots < GSV_MOST_LANES ? l.slots : GSV_MOST_LANES;
-    l.lists = l.slots * l.raw;
-    l.lane = l.lists + l.slots * round_up(GSV_LIST_BYTES);
-    l.k = l.lane + l.lanes * (l.inverse + l.sums);
-    l.cut = l.k + nsuper * (int64_t)sizeof(float);
-    l.bytes = l.cut + n;
+/* Where things are in a pipeline's room, in bytes; batches arrive at its beginning. */
+typedef struct layout {
+    int64_t lists; /* of the first slot */
+    int64_t inverse[GSV_MOST_LANES], sums[GSV_MOST_LANES];
+    int64_t k, cut, bytes;
+} layout;
+
+static layout lay_out(const gsv_upload_room *room, int64_t number, const gsv_plan *plan) {
+    layout l = {.lists = round_up(room->raw)};
+    int64_t at = l.lists + room->slots * round_up(GSV_LIST_BYTES);
+    for (int k = 0; k <= room->lanes; k++) {
+        const gsv_batch_size *size = k == 0 ? &room->first : &room->most;
+        l.inverse[k] = at;
+        l.sums[k] = at + round_up(size->inverse * number);
+        at = l.sums[k] + round_up(size->sums * (int64_t)sizeof(double));
+    }
+    l.k = at;
+    l.cut = l.k + plan->l.nsuper * (int64_t)sizeof(float);
+    l.bytes = l.cut + plan->l.n;
     return l;
 }
 
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gsv_numbers numbers) {
     const int64_t number = (int64_t)gsv_panel_bytes(numbers);
-    const gsv_upload_sizes most = gsv_upload_most(plan, number);
-    return gsv_upload_room(&most, number, plan->l.nsuper, plan->l.n).bytes;
+    const gsv_upload_room room = gsv_upload_room_of(plan, number);
+    return lay_out(&room, number, plan).bytes;
 }
 
 gpusolve_status gsv_pipeline_room(gsv_pipeline *p, int64_t bytes, void **room, gsv_message *message) {
@@ -135,8 +141,9 @@ gpusolve_status gsv_pipeline_room(gsv_pipeline *p, int64_t bytes, void **room, g
     return status;
 }
 
-gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
-                                  gsv_message *message) {
+gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_upload_room *room, const gsv_plan *plan,
+                                  gpusolve_dtype dtype, gsv_message *message) {
+    const layout l = lay_out(room, (int64_t)gsv_dtype_bytes(dtype), plan);
     for (int k = 0; p->lent && k < GSV_BUFFERS; k++) {
         const gpusolve_status status =
             gsv_cuda_check(cudaEventSynchronize(p->copied[k]), "waiting for a copy to the device", message);
@@ -144,21 +151,20 @@ gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_d
             return status;
     }
     p->lent = 0;
-    void *room;
-    const gpusolve_status status = gsv_pipeline_room(p, l->bytes, &room, message);
+    void *memory;
+    const gpusolve_status status = gsv_pipeline_room(p, l.bytes, &memory, message);
     if (status != GPUSOLVE_OK)
         return status;
-    char *base = room;
-    for (int k = 0; k < l->slots; k++) {
-        p->slots[k].raw = base + k * l->raw;
-        p->slots[k].lists = base + l->lists + k * round_up(GSV_LIST_BYTES);
+    p->raw = memory;
+    for (int k = 0; k < room->slots; k++)
+        p->slots[k].lists = p->raw + l.lists + k * round_up(GSV_LIST_BYTES);
+    for (int k = 0; k <= room->lanes; k++) {
+        p->lanes[k].inverse = p->raw + l.inverse[k];
+        p->lanes[k].sums = (double *)(p->raw + l.sums[k]);
     }
-    for (int k = 0; k < l->lanes; k++) {
-        p->lanes[k].inverse = base + l->lane + k * l->inverse;
-        p->lanes[k].sums = (double *)(base + l->lane + l->lanes * l->inverse + k * l->sums);
-    }
-    p->k = (float *)(base + l->k);
-    p->cut = (uint8_t *)(base + l->cut);
-    return wide ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
-                : GPUSOLVE_OK;
+    p->k = (float *)(p->raw + l.k);
+    p->cut = (uint8_t *)(p->raw + l.cut);
+    return room->first.inverse + room->most.inverse > 0
+               ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
+               : GPUSOLVE_OK;
 }

@@ -16,9 +16,9 @@ enum {
     GSV_BUFFERS = 16,         /* pinned, of a chunk each; all of them fit into a server's last cache */
     GSV_KEPT_ROOM = 64 << 20, /* bytes of device memory that a handle keeps at most: to allocate and free them
                                * takes as long as a small factor's transfer */
-    GSV_MOST_SLOTS = 8,       /* batches on the device; fewer, but two, where some are large */
-    GSV_MOST_LANES = 2, /* batches whose triangles are inverted beside each other, unless they are large */
-    GSV_HOST_LISTS = 2  /* batches whose lists the host has */
+    GSV_MOST_SLOTS = 1 + GSV_RING_SLOTS,
+    GSV_MOST_LANES = 1 + GSV_RING_LANES,
+    GSV_HOST_LISTS = 2 /* batches whose lists the host has */
 };
 
 /* Bytes of the lists of a batch, one behind the other: narrow panels, wide panels, and the wide ones' starts
@@ -30,9 +30,8 @@ enum {
 };
 
 typedef struct gsv_batch_slot {
-    char *lists;               /* [device] GSV_LIST_BYTES, of one call, as is */
-    void *raw;                 /* [device] the batch as imported */
-    cudaEvent_t arrived, done; /* the batch is there; the device is through with the slot */
+    char *lists;               /* [device] GSV_LIST_BYTES, of one call */
+    cudaEvent_t arrived, done; /* the batch is there; the device is through with it */
     cudaEvent_t narrow;        /* and with its narrow panels */
 } gsv_batch_slot;
 
@@ -61,30 +60,23 @@ typedef struct gsv_pipeline {
     char *lists[GSV_HOST_LISTS]; /* [host] pinned, GSV_LIST_BYTES each */
     gsv_batch_slot slots[GSV_MOST_SLOTS];
     gsv_batch_counts counts[GSV_MOST_SLOTS + 1];
-    void *room; /* [device] one allocation, which the slots' and lanes' memory is in; NULL: none */
+    void *
+        room; /* [device] one allocation, which all that follows and the slots' and lanes' memory is in; NULL: none */
     int64_t room_bytes;
+    char *raw; /* [device] of one call: batches as imported */
     /* [device] of one call, in that room too: gsv_wide_panel.k [nsuper], and .cut [n] */
     float *k;
     uint8_t *cut;
 } gsv_pipeline;
 
-/* Where things are in a pipeline's room, in bytes. */
-typedef struct gsv_room {
-    int slots, lanes;
-    int64_t raw, inverse, sums; /* of one slot, of one lane; the first slot's begins at 0 */
-    int64_t lists, lane, k, cut,
-        bytes; /* where all slots' lists begin, the lanes' memory, what is said of triangles, and its end */
-} gsv_room;
-
-gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper, int32_t n);
 /* The handle's pipeline, made if it is not there. */
 gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found);
-/* Room for one factor, with wide panels or without. To be closed whatever the status. */
-gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
-                                  gsv_message *message);
 /* The room's memory for another call (products/multiply.cu); and its end, when the device is through with it: a large room is freed. */
 gpusolve_status gsv_pipeline_room(gsv_pipeline *p, int64_t bytes, void **room, gsv_message *message);
 void gsv_pipeline_room_end(gsv_pipeline *p);
+/* Room for one factor's upload, of panels of that type. To be closed whatever the status. */
+gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_upload_room *room, const gsv_plan *plan,
+                                  gpusolve_dtype dtype, gsv_message *message);
 /* The device is through with the room, which is freed if it is large. */
 void gsv_pipeline_close(gsv_pipeline *p);
 

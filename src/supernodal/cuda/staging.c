@@ -16,7 +16,7 @@
 
 /* Bytes from which the threads are faster than the driver, by gpusolve-transfer-bench with 16 threads beside an H100; and bytes that
  * are worth a thread. */
-enum { LEAST_IN = 3 << 20, LEAST_OUT = 1 << 20, GRAIN = 1 << 17 };
+enum { LEAST_IN = 3 << 20, LEAST_OUT = 1 << 20, LEAST_LIST = 1 << 20, GRAIN = 1 << 17 };
 
 _Static_assert((int)GSV_CHUNK_RING == (int)GSV_BUFFERS, "the ring is the buffers of an upload");
 _Static_assert(GSV_CHUNK_BYTES % GSV_CHUNK_PIECE == 0, "a chunk is whole pieces");
@@ -94,6 +94,19 @@ static gsv_pipeline *find_buffers(gpusolve_handle *handle) {
     return NULL;
 }
 
+/* `height` rows of `width` bytes, by the threads. */
+static cudaError_t copy_by_threads(gpusolve_handle *handle, gsv_pipeline *pipeline, int threads,
+                                   cudaStream_t stream, gsv_chunks chunks, void *device) {
+    passage p = {pipeline, stream, handle->device, chunks.out, device};
+    chunks.buffers = pipeline->pinned;
+    chunks.buffer_bytes = GSV_CHUNK_BYTES;
+    chunks.context = &p;
+    chunks.wait = wait_for_buffer;
+    chunks.pass = pass_buffer;
+    pipeline->lent = 1;
+    return (cudaError_t)gsv_chunks_copy(&chunks, handle->pool, threads);
+}
+
 cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *host, void *device,
                                 enum cudaMemcpyKind kind) {
     const size_t number = gsv_dtype_bytes(host->dtype);
@@ -109,17 +122,17 @@ cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *h
         return out ? cudaMemcpy2DAsync(host->values, pitch, device, width, width, height, kind, stream)
                    : cudaMemcpy2DAsync(device, width, host->values, pitch, width, height, kind, stream);
 
-    passage p = {pipeline, stream, handle->device, out, device};
-    const gsv_chunks chunks = {.block = host->values,
-                               .width = width,
-                               .height = height,
-                               .pitch = pitch,
-                               .buffers = pipeline->pinned,
-                               .buffer_bytes = GSV_CHUNK_BYTES,
-                               .out = out,
-                               .context = &p,
-                               .wait = wait_for_buffer,
-                               .pass = pass_buffer};
-    pipeline->lent = 1;
-    return (cudaError_t)gsv_chunks_copy(&chunks, handle->pool, threads);
+    const gsv_chunks chunks = {
+        .block = host->values, .width = width, .height = height, .pitch = pitch, .out = out};
+    return copy_by_threads(handle, pipeline, threads, stream, chunks, device);
+}
+
+cudaError_t gsv_cuda_fill_shared(gpusolve_handle *handle, void *device, const void *host, size_t bytes) {
+    const int threads = bytes < LEAST_LIST ? 1 : gsv_pool_share(handle->pool, (int64_t)bytes, GRAIN);
+    gsv_pipeline *pipeline = threads > 1 ? find_buffers(handle) : NULL;
+    if (!pipeline)
+        return gsv_cuda_fill(device, host, bytes);
+    const gsv_chunks chunks = {.block = (char *)(uintptr_t)host, .width = bytes, .height = 1, .pitch = bytes};
+    const cudaError_t error = copy_by_threads(handle, pipeline, threads, pipeline->transfer, chunks, device);
+    return error == cudaSuccess ? cudaStreamSynchronize(pipeline->transfer) : error;
 }

@@ -68,6 +68,8 @@ gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);
  * stream. From the device: pageable memory has it on return. */
 cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *host, void *device,
                                 enum cudaMemcpyKind kind);
+/* gsv_cuda_fill, of large pageable memory in the same way. */
+cudaError_t gsv_cuda_fill_shared(gpusolve_handle *handle, void *device, const void *host, size_t bytes);
 /* Test hook, for the whole process: the handle's threads copy pageable blocks of `bytes` bytes and more, whether or not that pays; 0: only
  * where it pays. */
 void gsv_cuda_stage_from(int64_t bytes);

@@ -3,23 +3,27 @@
  * (trsm/cuda/panels/inverse.h).
  *
  * All numbers go in batches of whole panels, and those in chunks (cuda/upload_plan.h). Host threads take pieces of
- * chunks in turn and copy each into a pinned buffer; a chunk is on its way while others are being filled. A
- * batch has one of a few slots on the device: some are filled while the panels of another are inverted.
+ * chunks in turn and copy each into a pinned buffer; a chunk is on its way while others are being filled. Batches
+ * arrive in a ring on the device, several of them while the panels of others are inverted.
  *
- * Inversion. The triangles of wide panels in one of two lanes by turns, for a batch's launches are many and small;
- * then the panels. Narrow panels beside all that, in a stream of their own: each takes its time, however few.
+ * Numbers in a file come in blocks (import/blocks.h). A piece is a block then: the thread brings it, which compares its
+ * checksum, and copies and checks its numbers while they are in its cache. Blocks without numbers of L are brought in the end.
+ *
+ * Inversion (cuda/upload_invert.h). The triangles of wide panels in one of two lanes by turns, for a batch's launches are many and small;
+ * then the panels. The roots' batch, if it is large, has a lane to itself. Narrow panels beside all that, in a stream of their own: each
+ * takes its time, however few.
  *
  * Check. A thread checks what it has copied, while it is in its cache. In a refresh no panel changes before all
- * numbers are known to be good, and batches are left in their slots until then; the triangles of the first are
+ * numbers are known to be good, and batches are left where they arrived until then; the triangles of the first are
  * inverted meanwhile, into the lanes' memory. So that this is soon, and the bus is slower than the threads, one that
- * waits for a buffer checks pieces from the end meanwhile, and all do once there is no slot left. The numbers of a
+ * waits for a buffer checks pieces from the end meanwhile, and all do once there is no place left. The numbers of a
  * simplicial factor are checked before the first is copied.
  *
  * Order. Chunks are handed to the device in ascending order, each by the thread that has filled its last piece, once
  * all before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait
  * for nobody, and for lists that the holder of a lower chunk makes; so the lowest chunk that has not been
- * handed over gets through, with any number of threads. What ends in which place, and is computed from what,
- * follows from the plan: the bits do not depend on timing.
+ * handed over gets through, with any number of threads. Who waits for a block waits for a thread that reads it.
+ * What ends in which place, and is computed from what, follows from the plan: the bits do not depend on timing.
  *
  * Traffic: the numbers are read once or twice, cross the bus once, and are written once by the inversion.
  */
@@ -29,19 +33,16 @@
 #include "../../memory.h"
 #include "../../pool.h"
 #include "../tree/reach.h"
-#include "pipeline.h"
+#include "upload_invert.h"
 
 /* --------------------------------------------------------------------------------------------- upload --- */
 
 typedef struct upload {
     gpusolve_handle *handle;
-    gsv_pipeline *p;
-    const gpusolve_factor *factor;
-    const gsv_cuda_factor *device;
+    gsv_batch_work w;
     const gpusolve_factor_data *data;
-    const gsv_upload_plan *way;
-    int slots, lanes, pieces; /* pieces: of a chunk */
-    const float *finer;       /* [nsuper] of slices, and an eager search for cuts; or NULL */
+    const gsv_blocks *blocks; /* a piece is a block, and is to be brought; or NULL */
+    int pieces;               /* of a chunk */
     int64_t number, chunks;
     _Atomic int64_t taken, passed; /* pieces, chunks */
     _Atomic int64_t listed;        /* batches */
@@ -52,6 +53,7 @@ typedef struct upload {
     gpusolve_status status;
     /* batches that are on their way with their lists, whose triangles are being inverted, and whose panels are: */
     int64_t arrived, begun, inverted;
+    int64_t gone; /* for these the transfer stream waits, so that their places may be used again */
     int *touched;
     /* checks: */
     double *diagonal;                 /* [n] filled by them */
@@ -78,22 +80,33 @@ static int is_small(const upload *u) {
 /* The batch that a chunk belongs to. */
 static const gsv_panel_batch *batch_of(const upload *u, int64_t chunk) {
     int32_t low = 0;
-    for (int32_t above = u->way->count; above - low > 1;) {
+    for (int32_t above = u->w.way->count; above - low > 1;) {
         const int32_t middle = low + (above - low) / 2;
-        if (u->way->batches[middle].chunk <= chunk)
+        if (u->w.way->batches[middle].chunk <= chunk)
             low = middle;
         else
             above = middle;
     }
-    return &u->way->batches[low];
+    return &u->w.way->batches[low];
 }
 
 typedef struct range {
     int64_t begin, end; /* numbers */
 } range;
 
+static int64_t block_of(const upload *u, const gsv_panel_batch *batch, int64_t piece) {
+    return gsv_upload_first_block(&u->w.factor->plan, u->data, batch, u->blocks) + piece -
+           u->pieces * batch->chunk;
+}
+
 /* A batch's numbers from a piece on, which may be behind them: one piece, or a chunk. */
 static range numbers_of(const upload *u, const gsv_panel_batch *batch, int64_t piece, int pieces) {
+    if (u->blocks) {
+        const gsv_plan *plan = &u->w.factor->plan;
+        const int64_t block = block_of(u, batch, piece);
+        return (range){gsv_upload_block_begin(u->w.way, plan, u->data, batch, u->blocks, block),
+                       gsv_upload_block_begin(u->w.way, plan, u->data, batch, u->blocks, block + pieces)};
+    }
     const int64_t numbers = GSV_CHUNK_BYTES / u->pieces / u->number;
     const int64_t begin = batch->begin + (piece - u->pieces * batch->chunk) * numbers;
     return (range){begin, begin + pieces * numbers < batch->end ? begin + pieces * numbers : batch->end};
@@ -106,7 +119,7 @@ static int check_piece(upload *u, int64_t piece) {
     const gsv_panel_batch *batch = batch_of(u, piece / u->pieces);
     const range r = numbers_of(u, batch, piece, 1);
     if (r.begin < r.end && !u->failed &&
-        !gsv_upload_check(u->way, &u->factor->plan, u->data, batch, r.begin, r.end, u->diagonal)) {
+        !gsv_upload_check(u->w.way, &u->w.factor->plan, u->data, batch, r.begin, r.end, u->diagonal)) {
         u->fault = 1;
         u->failed = 1;
     }
@@ -139,97 +152,24 @@ static void wait_for(upload *u, _Atomic int64_t *counter, int64_t value) {
 
 /* What the inversion must know of a batch's panels. */
 static void list_panels(upload *u, int64_t index) {
-    const gsv_plan *plan = &u->factor->plan;
-    const gsv_panel_batch *batch = &u->way->batches[index];
-    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
-    gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
-    const gsv_lane *lane = &u->p->lanes[index % u->lanes];
-    char *lists = u->p->lists[index % GSV_HOST_LISTS];
-    float *const k = u->p->k;
     wait_for(u, &u->listed, index);            /* in order, so that the count says which are there */
     if (index >= GSV_HOST_LISTS && !u->failed) /* the lists that were there have been copied */
-        cudaEventSynchronize(u->p->slots[(index - GSV_HOST_LISTS) % u->slots].arrived);
-    counts->narrow = batch->last - batch->first - batch->wide;
-    const int64_t wide_at = counts->narrow * (int64_t)sizeof(gsv_narrow_panel),
-                  starts_at = wide_at + batch->wide * (int64_t)sizeof(gsv_wide_panel);
-    gsv_narrow_panel *narrow = (gsv_narrow_panel *)lists;
-    gsv_wide_panel *wide = (gsv_wide_panel *)(lists + wide_at), *first = wide;
-    gsv_wide_batch *b = &counts->wide;
-    int64_t inverse = 0, sums = 0;
-    *b = (gsv_wide_batch){.count = batch->wide,
-                          .panels = (const gsv_wide_panel *)(slot->lists + wide_at),
-                          .starts = (const int32_t *)(slot->lists + starts_at),
-                          .raw = slot->raw,
-                          .packed = (void *)u->device->plan.panels,
-                          .inverse = lane->inverse,
-                          .sums = lane->sums,
-                          .eager = u->finer != NULL};
-    for (int32_t s = batch->first; s < batch->last; s++) {
-        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        const int64_t from = gsv_upload_start(u->way, s) - batch->begin, to = plan->schedule->panel_ptr[s];
-        uint8_t *const cut = u->p->cut + plan->l.first_column[s];
-        const double least = gsv_is_narrow(nr, nc) ? GSV_NARROW_FINER : GSV_FINER;
-        const float finer = u->finer && u->finer[s] > least ? u->finer[s] : (float)least;
-        if (gsv_is_narrow(nr, nc)) {
-            *narrow++ = (gsv_narrow_panel){from, to, k + s, cut, nr, nc, finer};
-        } else {
-            *wide++ = (gsv_wide_panel){from, to, inverse, sums, k + s, cut, nr, nc, finer};
-            inverse += gsv_wide_inverse(nc);
-            sums += GSV_WIDE_SUMS * (int64_t)nc;
-        }
-    }
-    b->k = b->sums + sums;
-    gsv_wide_plan(first, (int32_t *)(lists + starts_at), b);
-    counts->bytes = starts_at;
-    if (b->count > 0)
-        counts->bytes += 4 * (GSV_INVERT_DOUBLE + b->levels) * (int64_t)(b->count + 1);
+        cudaEventSynchronize(u->w.p->slots[u->w.way->batches[index - GSV_HOST_LISTS].slot].arrived);
+    gsv_list_batch(&u->w, index);
     atomic_store_explicit(&u->listed, index + 1, memory_order_release);
 }
 
 /* All chunks of the batch are on their way: its lists. */
 static cudaError_t send_lists(upload *u, int64_t index) {
-    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
+    const gsv_batch_slot *slot = &u->w.p->slots[u->w.way->batches[index].slot];
     wait_for(u, &u->listed, index + 1);
-    cudaError_t error = cudaMemcpyAsync(slot->lists, u->p->lists[index % GSV_HOST_LISTS],
-                                        (size_t)u->p->counts[index % (GSV_MOST_SLOTS + 1)].bytes,
-                                        cudaMemcpyHostToDevice, u->p->transfer);
+    cudaError_t error = cudaMemcpyAsync(slot->lists, u->w.p->lists[index % GSV_HOST_LISTS],
+                                        (size_t)u->w.p->counts[index % (GSV_MOST_SLOTS + 1)].bytes,
+                                        cudaMemcpyHostToDevice, u->w.p->transfer);
     if (error == cudaSuccess)
-        error = cudaEventRecord(slot->arrived, u->p->transfer);
+        error = cudaEventRecord(slot->arrived, u->w.p->transfer);
     u->arrived = index + 1;
     return error;
-}
-
-static cudaError_t invert_triangles(const upload *u, int64_t index) {
-    const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
-    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
-    const cudaError_t error = cudaStreamWaitEvent(stream, u->p->slots[index % u->slots].arrived, 0);
-    return error == cudaSuccess
-               ? gsv_invert_triangles(gsv_panel_dtype(u->factor->numbers), &counts->wide, stream)
-               : error;
-}
-
-static cudaError_t invert_narrow(const upload *u, const gsv_batch_slot *slot, int32_t count) {
-    const cudaStream_t stream = u->p->narrow;
-    cudaError_t error = cudaStreamWaitEvent(stream, slot->arrived, 0);
-    if (error == cudaSuccess)
-        error = gsv_invert_narrow(gsv_panel_dtype(u->factor->numbers), (const gsv_narrow_panel *)slot->lists,
-                                  count, slot->raw, (void *)u->device->plan.panels, u->finer != NULL, stream);
-    return error;
-}
-
-static cudaError_t write_panels(const upload *u, int64_t index) {
-    const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
-    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
-    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
-    const int wanted = index + u->slots < u->way->count; /* the slot, by another batch */
-    cudaError_t error = counts->narrow > 0 ? invert_narrow(u, slot, counts->narrow) : cudaSuccess;
-    if (error == cudaSuccess)
-        error = gsv_write_wide(gsv_panel_dtype(u->factor->numbers), &counts->wide, stream);
-    if (error == cudaSuccess && wanted && counts->narrow > 0)
-        error = cudaEventRecord(slot->narrow, u->p->narrow);
-    if (error == cudaSuccess && wanted && counts->narrow > 0)
-        error = cudaStreamWaitEvent(stream, slot->narrow, 0);
-    return error == cudaSuccess && wanted ? cudaEventRecord(slot->done, stream) : error;
 }
 
 /* Everything that may be done with what has arrived. */
@@ -237,12 +177,12 @@ static cudaError_t invert_what_may(upload *u) {
     const int open = !u->gated || u->unchecked == 0;
     while (!u->failed) {
         cudaError_t error;
-        if (u->begun < u->arrived && u->begun < u->inverted + u->lanes) {
-            error = invert_triangles(u, u->begun++);
+        if (u->begun < u->arrived && u->begun < u->inverted + u->w.way->room.lanes) {
+            error = gsv_invert_batch(&u->w, u->begun++);
         } else if (open && u->inverted < u->begun) {
             if (u->gated)
                 *u->touched = 1;
-            error = write_panels(u, u->inverted++);
+            error = gsv_write_batch(&u->w, u->inverted++);
         } else {
             break;
         }
@@ -265,18 +205,25 @@ static gpusolve_status invert_arrived(upload *u, int wait) {
     return gsv_cuda_check(error, "inverting panels", u->message);
 }
 
+/* The transfer waits until the device is through with what was in the batch's place. */
+static cudaError_t wait_for_place(upload *u, const gsv_panel_batch *batch) {
+    cudaError_t error = cudaSuccess;
+    for (; u->gone < batch->after && error == cudaSuccess; u->gone++)
+        error = cudaStreamWaitEvent(u->w.p->transfer, u->w.p->slots[u->w.way->batches[u->gone].slot].done, 0);
+    return error;
+}
+
 static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
-    gsv_pipeline *p = u->p;
-    const int64_t index = batch - u->way->batches;
-    const gsv_batch_slot *slot = &p->slots[index % u->slots];
+    gsv_pipeline *p = u->w.p;
+    const int64_t index = batch - u->w.way->batches;
     const range r = numbers_of(u, batch, u->pieces * chunk, u->pieces);
-    const int reuse = chunk == batch->chunk && index >= u->slots, last = chunk + 1 == u->chunks;
+    const int reuse = u->gone < batch->after, last = chunk + 1 == u->chunks;
     const gpusolve_status status = reuse || !is_small(u) ? invert_arrived(u, reuse) : GPUSOLVE_OK;
     if (status != GPUSOLVE_OK || u->failed)
         return status;
-    cudaError_t error = reuse ? cudaStreamWaitEvent(p->transfer, slot->done, 0) : cudaSuccess;
+    cudaError_t error = wait_for_place(u, batch);
     if (error == cudaSuccess)
-        error = cudaMemcpyAsync((char *)slot->raw + (r.begin - batch->begin) * u->number,
+        error = cudaMemcpyAsync(p->raw + batch->at + (r.begin - batch->begin) * u->number,
                                 p->pinned + chunk % GSV_BUFFERS * GSV_CHUNK_BYTES,
                                 (size_t)((r.end - r.begin) * u->number), cudaMemcpyHostToDevice, p->transfer);
     if (error == cudaSuccess && chunk + GSV_BUFFERS < u->chunks) /* the buffer is wanted again */
@@ -291,7 +238,7 @@ static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64
 /* Until the chunk that was in the buffer of this piece is on the device. */
 static void wait_for_buffer(upload *u, int64_t piece) {
     const int64_t chunk = piece / u->pieces;
-    cudaEvent_t copied = u->p->copied[chunk % GSV_BUFFERS];
+    cudaEvent_t copied = u->w.p->copied[chunk % GSV_BUFFERS];
     if (chunk < GSV_BUFFERS)
         return;
     if (u->passed < chunk - GSV_BUFFERS + 1)
@@ -309,7 +256,7 @@ static void wait_for_buffer(upload *u, int64_t piece) {
 
 /* A chunk that is filled, in its turn. */
 static void hand_over(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
-    const int64_t index = batch - u->way->batches;
+    const int64_t index = batch - u->w.way->batches;
     const int alone = batch[1].chunk == batch->chunk + 1;
     if (chunk == 0 && alone)
         list_panels(u, 0);
@@ -327,9 +274,30 @@ static void hand_over(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
 }
 
 static void fill_piece(const upload *u, const gsv_panel_batch *batch, int64_t piece, range r) {
-    char *to = u->p->pinned + piece % (GSV_BUFFERS * u->pieces) * (GSV_CHUNK_BYTES / u->pieces);
-    (is_small(u) ? gsv_upload_pack_past_cache : gsv_upload_pack)(u->way, &u->factor->plan, u->data, batch,
-                                                                 r.begin, r.end, to);
+    const int64_t chunk = piece / u->pieces, begin = numbers_of(u, batch, u->pieces * chunk, 1).begin;
+    char *to = u->w.p->pinned + chunk % GSV_BUFFERS * GSV_CHUNK_BYTES + (r.begin - begin) * u->number;
+    const int past_cache = is_small(u) && !u->blocks; /* a block is in the cache, and may begin anywhere */
+    (past_cache ? gsv_upload_pack_past_cache : gsv_upload_pack)(u->w.way, &u->w.factor->plan, u->data, batch,
+                                                                r.begin, r.end, to);
+}
+
+/* Its block, and the one with the diagonal of its first column, which its check looks at. */
+static void bring_piece(upload *u, const gsv_panel_batch *batch, int64_t piece, range r) {
+    const gsv_blocks *blocks = u->blocks;
+    const int64_t block = block_of(u, batch, piece),
+                  top = gsv_upload_diagonal_block(u->w.way, &u->w.factor->plan, u->data, batch, blocks,
+                                                  r.begin);
+    if (!blocks->bring(blocks->context, block) || (top != block && !blocks->bring(blocks->context, top)))
+        u->failed = 1; /* run says why */
+}
+
+/* Bring the numbers of a piece and put them into its buffer. */
+static void send_piece(upload *u, const gsv_panel_batch *batch, int64_t piece, range r) {
+    if (u->blocks && !u->failed)
+        bring_piece(u, batch, piece, r);
+    wait_for_buffer(u, piece);
+    if (!u->failed)
+        fill_piece(u, batch, piece, r);
 }
 
 /* What each thread does: pieces, until there are none left. After a failure they are only counted. */
@@ -341,12 +309,11 @@ static void run_pieces(void *context, int member) {
         const int64_t chunk = piece / u->pieces;
         const gsv_panel_batch *batch = batch_of(u, chunk);
         const range r = numbers_of(u, batch, piece, 1);
-        if (r.begin < r.end) {
-            wait_for_buffer(u, piece);
-            if (!u->failed)
-                fill_piece(u, batch, piece, r);
-        }
+        if (r.begin < r.end)
+            send_piece(u, batch, piece, r);
         check_own(u, piece);
+        if (r.begin < r.end && u->blocks && u->blocks->leave)
+            u->blocks->leave(u->blocks->context, block_of(u, batch, piece));
         if (atomic_fetch_add(&u->filled[chunk], 1) + 1 == u->pieces)
             hand_over(u, batch, chunk);
     }
@@ -356,12 +323,15 @@ static void run_pieces(void *context, int member) {
 /* All pieces, by all threads that have something to do. */
 static gpusolve_status run(upload *u) {
     gsv_pool *pool = u->handle->pool;
-    const int64_t pieces = u->pieces * u->chunks, worth = u->factor->plan.nnz_l / NUMBERS + 1;
+    const int64_t pieces = u->pieces * u->chunks, worth = u->w.factor->plan.nnz_l / NUMBERS + 1;
     gsv_pool_run(pool, gsv_pool_share(pool, worth < pieces ? worth : pieces, 1), run_pieces, u);
-    if (!u->fault)
-        return u->status;
-    const gpusolve_status status =
-        gsv_import_check_values(u->data, &u->factor->plan, pool, NULL, u->message); /* names it */
+    gpusolve_status status = u->status;
+    if (status == GPUSOLVE_OK &&
+        u->blocks) /* those without numbers, too; and it names what is wrong with one */
+        status = u->blocks->bring_all(u->blocks->context, pool, u->message);
+    if (status != GPUSOLVE_OK || !u->fault)
+        return status;
+    status = gsv_import_check_values(u->data, &u->w.factor->plan, pool, NULL, u->message); /* names it */
     return status != GPUSOLVE_OK
                ? status
                : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
@@ -369,10 +339,10 @@ static gpusolve_status run(upload *u) {
 
 /* How well-conditioned the triangles are that have arrived, k [nsuper], and whether all are inverted. */
 static cudaError_t read_k(const upload *u, float *k, int *trusted) {
-    const int32_t first = u->way->first, last = u->way->last;
+    const int32_t first = u->w.way->first, last = u->w.way->last;
     /* to pageable memory: it is there when the call returns */
     const cudaError_t error =
-        cudaMemcpy(k + first, u->p->k + first, (size_t)(last - first) * sizeof *k, cudaMemcpyDeviceToHost);
+        cudaMemcpy(k + first, u->w.p->k + first, (size_t)(last - first) * sizeof *k, cudaMemcpyDeviceToHost);
     *trusted = 1;
     for (int32_t s = first; s < last && error == cudaSuccess; s++)
         *trusted &= k[s] > 0;
@@ -381,8 +351,8 @@ static cudaError_t read_k(const upload *u, float *k, int *trusted) {
 
 /* The same, and where they must be cut. */
 static gpusolve_status read_cuts(const upload *u, float *k, gsv_cuts *cuts) {
-    const gsv_pipeline *p = u->p;
-    const gsv_plan *plan = &u->factor->plan;
+    const gsv_pipeline *p = u->w.p;
+    const gsv_plan *plan = &u->w.factor->plan;
     gsv_message *message = u->message;
     int trusted;
     cudaError_t error = read_k(u, k, &trusted);
@@ -395,20 +365,19 @@ static gpusolve_status read_cuts(const upload *u, float *k, gsv_cuts *cuts) {
     return gsv_cuda_check(error, "reading which triangles are inverted", message);
 }
 
-/* All of u's panels arrive, and are inverted; `unchecked`: their numbers are checked. Then the determinant, which goes to the device: known, or, if that
- * is NULL, of u->diagonal. The pipeline is open, to be closed by the caller. */
+/* All of u's panels arrive, and are inverted; `unchecked`: their numbers are checked. Then the determinant, which goes to the device:
+ * known, or, if that is NULL, of u->diagonal. The pipeline is open, to be closed by the caller. */
 static gpusolve_status bring_panels(upload *u, int unchecked, const gsv_determinant *known,
                                     gsv_determinant *determinant) {
-    const gpusolve_factor *factor = u->factor;
+    const gpusolve_factor *factor = u->w.factor;
     const gsv_plan *plan = &factor->plan;
-    const gsv_upload_plan *way = u->way;
-    gsv_pipeline *p = u->p;
+    const gsv_upload_plan *way = u->w.way;
+    gsv_pipeline *p = u->w.p;
     gsv_message *message = u->message;
-    const gsv_room room = gsv_upload_room(&way->most, u->number, plan->l.nsuper, plan->l.n);
-    u->slots = room.slots;
-    u->lanes = room.lanes;
+    const gsv_upload_room *room = &way->room;
+    u->gone = room->apart;
     u->chunks = way->batches[way->count].chunk;
-    u->pieces = is_small(u) ? SMALL : PIECES;
+    u->pieces = u->blocks ? (int)(GSV_CHUNK_BYTES / u->blocks->bytes) : is_small(u) ? SMALL : PIECES;
     const int64_t pieces = u->pieces * u->chunks;
     u->unchecked = unchecked ? pieces : 0;
     u->claim = pieces;
@@ -416,9 +385,8 @@ static gpusolve_status bring_panels(upload *u, int unchecked, const gsv_determin
     if (u->claimed)
         u->filled = u->claimed + pieces;
     gpusolve_status status =
-        u->claimed
-            ? gsv_pipeline_open(p, &room, gsv_panel_dtype(factor->numbers), way->most.inverse > 0, message)
-            : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+        u->claimed ? gsv_pipeline_open(p, room, plan, gsv_panel_dtype(factor->numbers), message)
+                   : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK) /* what all kernels wait for comes behind it on this stream */
         status = gsv_cuda_check(cudaMemsetAsync(p->cut, 0, (size_t)plan->l.n, p->transfer),
                                 "preparing the panels", message);
@@ -427,13 +395,13 @@ static gpusolve_status bring_panels(upload *u, int unchecked, const gsv_determin
     if (status == GPUSOLVE_OK) { /* while the last triangles are inverted */
         *determinant =
             known ? *known : gsv_import_determinant(u->diagonal, plan->l.n, factor->has_d, u->handle->pool);
-        status = gsv_cuda_check(cudaMemcpyAsync(u->device->determinant, determinant, sizeof *determinant,
+        status = gsv_cuda_check(cudaMemcpyAsync(u->w.device->determinant, determinant, sizeof *determinant,
                                                 cudaMemcpyHostToDevice, p->narrow),
                                 "copying the determinant to the device", message);
     }
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
-    for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)
+    for (int lane = 0; lane <= room->lanes && status == GPUSOLVE_OK; lane++)
         status =
             gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
     return status;
@@ -448,11 +416,10 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     const int64_t number = (int64_t)gsv_panel_bytes(factor->numbers);
     const int on_the_way = data->kind == GPUSOLVE_SUPERNODAL_LL; /* are the numbers checked */
     upload u = {.handle = handle,
-                .factor = factor,
-                .device = device,
+                .w = {.factor = factor, .device = device, .finer = finer},
                 .data = data,
+                .blocks = factor->blocks,
                 .number = number,
-                .finer = finer,
                 .diagonal = diagonal,
                 .message = message,
                 .status = GPUSOLVE_OK,
@@ -461,17 +428,22 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     gpusolve_status status =
         on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, diagonal, message);
     if (status == GPUSOLVE_OK)
-        status = gsv_pipeline_of(handle, &u.p);
+        status = gsv_pipeline_of(handle, &u.w.p);
     if (status != GPUSOLVE_OK)
         return status;
     if (!device->upload && !(device->upload = gsv_upload_plan_create(plan, number, 0, plan->l.nsuper)))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    u.way = device->upload;
+    gsv_upload_plan way = *device->upload;
+    if (u.blocks && !(way.batches = gsv_upload_cut_blocks(device->upload, plan, data, u.blocks)))
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    u.w.way = &way;
     status = bring_panels(&u, on_the_way, NULL, determinant);
     if (status == GPUSOLVE_OK)
         status = read_cuts(&u, k, cuts);
-    gsv_pipeline_close(u.p);
+    gsv_pipeline_close(u.w.p);
     gsv_free((void *)u.claimed);
+    if (u.blocks)
+        gsv_free(way.batches);
     return status;
 }
 
@@ -485,25 +457,24 @@ gpusolve_status gsv_cuda_upload_fresh(gpusolve_handle *handle, const gpusolve_fa
                   last = gsv_supernode_of(plan, fresh->end - 1) + 1;
     gsv_determinant determinant;
     upload u = {.handle = handle,
-                .factor = factor,
-                .device = device,
+                .w = {.factor = factor, .device = device},
                 .data = data,
                 .number = number,
                 .message = message,
                 .status = GPUSOLVE_OK,
                 .touched = touched,
                 .gated = 1}; /* so that it says when it touches the first panel */
-    gpusolve_status status = gsv_pipeline_of(handle, &u.p);
+    gpusolve_status status = gsv_pipeline_of(handle, &u.w.p);
     if (status != GPUSOLVE_OK)
         return status;
     gsv_upload_plan *way = gsv_upload_plan_create(plan, number, first, last);
     if (!way)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    u.way = way;
+    u.w.way = way;
     status = bring_panels(&u, 0, &fresh->determinant, &determinant);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(read_k(&u, k, trusted), "reading which triangles are inverted", message);
-    gsv_pipeline_close(u.p);
+    gsv_pipeline_close(u.w.p);
     gsv_free((void *)u.claimed);
     gsv_upload_plan_free(way);
     return status;

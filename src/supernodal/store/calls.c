@@ -2,6 +2,7 @@
 #include "gpusolve_store.h"
 
 #include "../api/checks.h"
+#include "../api/factor.h"
 #include "export.h"
 #include "file.h"
 #include "store.h"
@@ -60,10 +61,15 @@ gpusolve_status gpusolve_factor_save(gpusolve_handle *handle, const gpusolve_fac
 
 static gpusolve_status load(gpusolve_handle *handle, const char *path, int how, gpusolve_factor **factor) {
     gsv_stored stored;
-    gpusolve_status status = gsv_store_read(path, how, handle->pool, &stored, &handle->message);
+    gpusolve_status status = gsv_store_open(path, how, handle->pool, &stored, &handle->message);
     if (status)
         return status;
-    status = gsv_factor_make(handle, &stored.data, factor);
+    const int at_once =
+        !handle->executor->brings_blocks || stored.data.kind != GPUSOLVE_SUPERNODAL_LL || stored.data.n == 0;
+    if (at_once)
+        status = stored.numbers.bring_all(stored.numbers.context, handle->pool, &handle->message);
+    if (!status)
+        status = gsv_factor_make_of(handle, &stored.data, NULL, at_once ? NULL : &stored.numbers, factor);
     gsv_stored_free(&stored);
     return status;
 }

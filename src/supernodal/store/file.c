@@ -116,10 +116,15 @@ const void *gsv_file_map(int fd, int64_t bytes, int *error) {
     void *memory =
         fails(ENOMEM) ? MAP_FAILED : mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, (off_t)0);
     *error = memory == MAP_FAILED ? errno : 0;
-    if (memory == MAP_FAILED)
-        return NULL;
-    madvise(memory, (size_t)bytes, MADV_WILLNEED); /* advice: no harm if it is refused */
-    return memory;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void gsv_file_expect(const void *memory, int64_t bytes) {
+    madvise((void *)(uintptr_t)memory, (size_t)bytes, MADV_WILLNEED); /* advice: no harm if it is refused */
+}
+
+void gsv_file_leave(const void *memory, int64_t bytes) {
+    madvise((void *)(uintptr_t)memory, (size_t)bytes, MADV_DONTNEED);
 }
 
 void gsv_file_unmap(const void *memory, int64_t bytes) {

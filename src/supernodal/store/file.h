@@ -28,6 +28,9 @@ int gsv_file_write(int fd, const void *from, size_t bytes, int64_t offset);
 
 /* The file as read-only memory, or NULL, and *error. */
 const void *gsv_file_map(int fd, int64_t bytes, int *error);
+/* Pages of it that will be read, which the system may read ahead; and that will not be read soon, which it may unmap. On a page's start. */
+void gsv_file_expect(const void *memory, int64_t bytes);
+void gsv_file_leave(const void *memory, int64_t bytes);
 void gsv_file_unmap(const void *memory, int64_t bytes);
 
 /* A file that is to be at `path` once it is complete. Until then it is beside it, as ".gpusolve-PROCESS-NUMBER". */

@@ -3,6 +3,8 @@
  *
  * Threads take blocks in turn, read each to its place and compare its checksum while it is in the cache. Mapped values are
  * compared where they are. The block at fault that is named is the first one, whichever thread meets another.
+ *
+ * Blocks of the values are brought when somebody wants them (import/blocks.h): all at once, or each before its numbers travel to a device.
  */
 #define _DEFAULT_SOURCE /* madvise */
 #include "store.h"
@@ -17,17 +19,11 @@
 #include "file.h"
 #include "format.h"
 
-typedef struct reading {
-    const char *path;
-    int fd;
-    gsv_store_header header;
-    uint64_t *checksums;
-} reading;
-
 /* A region on its way. */
 typedef struct passage {
-    const reading *r;
+    const struct gsv_reading *r;
     const gsv_store_region *region;
+    const char *name;
     char *to;         /* where it is read to; NULL: it is there */
     const char *from; /* where it is then */
     int verify;
@@ -36,6 +32,17 @@ typedef struct passage {
     _Atomic int error;
 } passage;
 
+enum { ABSENT, COMING, THERE };
+
+typedef struct gsv_reading {
+    const char *path;
+    int fd;
+    gsv_store_header header;
+    uint64_t *checksums;
+    passage values;
+    _Atomic unsigned char *state; /* [blocks of the values] */
+} reading;
+
 static void read_block(void *context, int64_t item, int member) {
     passage *p = context;
     const gsv_store_range block = gsv_store_block(p->region, item);
@@ -43,6 +50,8 @@ static void read_block(void *context, int64_t item, int member) {
     (void)member;
     if (item > atomic_load_explicit(&p->damaged, memory_order_relaxed))
         return; /* one before it is */
+    if (!p->to)
+        gsv_file_expect(p->from + at, block.bytes);
     const int error = p->to ? gsv_file_read(p->r->fd, p->to + at, (size_t)block.bytes, block.offset) : 0;
     if (error) {
         atomic_store(&p->error, error);
@@ -53,27 +62,72 @@ static void read_block(void *context, int64_t item, int member) {
     }
 }
 
-/* Read a region to `to`, or look at it where it is mapped. */
-static gpusolve_status pass_region(const reading *r, const gsv_store_region *region, const char *name,
-                                   void *to, const void *mapped, int verify, gsv_pool *pool,
-                                   gsv_message *message) {
-    passage p = {.r = r, .region = region, .to = to, .from = to ? to : mapped, .verify = verify};
-    if (!to && !verify)
-        return GPUSOLVE_OK;
-    atomic_init(&p.failed, region->blocks);
-    atomic_init(&p.damaged, region->blocks);
-    atomic_init(&p.error, 0);
-    gsv_pool_each(pool, gsv_pool_share(pool, region->blocks, 1), region->blocks, read_block, &p);
-    const int64_t damaged = atomic_load(&p.damaged);
-    if (atomic_load(&p.failed) < region->blocks)
-        return gsv_file_fail(r->path, "cannot be read", atomic_load(&p.error), message);
+static void begin_passage(passage *p) {
+    atomic_init(&p->failed, p->region->blocks);
+    atomic_init(&p->damaged, p->region->blocks);
+    atomic_init(&p->error, 0);
+}
+
+static gpusolve_status end_passage(const passage *p, gsv_message *message) {
+    const gsv_store_region *region = p->region;
+    const int64_t damaged = atomic_load(&p->damaged);
+    if (atomic_load(&p->failed) < region->blocks)
+        return gsv_file_fail(p->r->path, "cannot be read", atomic_load(&p->error), message);
     if (damaged == region->blocks)
         return GPUSOLVE_OK;
     const gsv_store_range block = gsv_store_block(region, damaged);
     return gsv_fail(message, GPUSOLVE_INVALID_FILE,
-                    "path: %s: is damaged: in its %s, between bytes %lld and %lld", gsv_path_end(r->path),
-                    name, (long long)block.offset, (long long)(block.offset + block.bytes));
+                    "path: %s: is damaged: in its %s, between bytes %lld and %lld", gsv_path_end(p->r->path),
+                    p->name, (long long)block.offset, (long long)(block.offset + block.bytes));
 }
+
+static gpusolve_status read_structure(const reading *r, void *to, gsv_pool *pool, gsv_message *message) {
+    const gsv_store_region *region = &r->header.structure;
+    passage p = {.r = r, .region = region, .name = "structure", .to = to, .from = to, .verify = 1};
+    begin_passage(&p);
+    gsv_pool_each(pool, gsv_pool_share(pool, region->blocks, 1), region->blocks, read_block, &p);
+    return end_passage(&p, message);
+}
+
+/* ------------------------------------------------------------------------------------------ numbers --- */
+
+static int bring(void *context, int64_t block) {
+    reading *r = context;
+    passage *p = &r->values;
+    unsigned char state = ABSENT;
+    if (atomic_compare_exchange_strong(&r->state[block], &state, COMING)) {
+        read_block(p, block, 0);
+        atomic_store_explicit(&r->state[block], THERE, memory_order_release);
+    }
+    while (atomic_load_explicit(&r->state[block], memory_order_acquire) != THERE)
+        sched_yield(); /* until the thread that brings it is through */
+    return atomic_load_explicit(&p->damaged, memory_order_relaxed) == p->region->blocks &&
+           atomic_load_explicit(&p->failed, memory_order_relaxed) == p->region->blocks;
+}
+
+/* Mapped pages take time to be given back, and one thread would do it for all in the end. */
+static void leave(void *context, int64_t block) {
+    const reading *r = context;
+    const gsv_store_range range = gsv_store_block(r->values.region, block);
+    gsv_file_leave(r->values.from + (range.offset - r->values.region->offset), range.bytes);
+}
+
+static void bring_one(void *context, int64_t item, int member) {
+    (void)member;
+    bring(context, item);
+}
+
+static gpusolve_status bring_all(void *context, gsv_pool *pool, gsv_message *message) {
+    reading *r = context;
+    const gsv_store_region *values = r->values.region;
+    if (r->values.to || r->values.verify)
+        gsv_pool_each(pool, gsv_pool_share(pool, values->blocks, 1), values->blocks, bring_one, r);
+    else
+        gsv_file_expect(r->values.from, values->bytes);
+    return end_passage(&r->values, message);
+}
+
+/* ------------------------------------------------------------------------------------------- opening --- */
 
 /* The header and the checksums. */
 static gpusolve_status read_header(reading *r, int64_t bytes, gsv_message *message) {
@@ -140,51 +194,76 @@ static void describe(const gsv_store_header *h, const void *values, gsv_stored *
     data->x = values;
 }
 
-static gpusolve_status read_arrays(const reading *r, int how, gsv_pool *pool, gsv_stored *stored,
-                                   gsv_message *message) {
+/* Room for the values, or where they are. */
+static gpusolve_status place_values(reading *r, int how, gsv_stored *stored, gsv_message *message) {
     const gsv_store_header *h = &r->header;
-    stored->structure = allocate(&h->structure);
+    int error;
+    r->state = gsv_calloc((size_t)h->values.blocks, sizeof *r->state);
     if (!(how & GSV_STORED_MAP))
         stored->values = allocate(&h->values);
-    if (!stored->structure || (!(how & GSV_STORED_MAP) && !stored->values))
+    if (!r->state || (!(how & GSV_STORED_MAP) && !stored->values))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while loading");
-    gpusolve_status status =
-        pass_region(r, &h->structure, "structure", stored->structure, NULL, 1, pool, message);
-    if (!status && (how & GSV_STORED_MAP)) {
-        int error;
+    if (how & GSV_STORED_MAP) {
         stored->mapping = gsv_file_map(r->fd, h->file_bytes, &error);
         stored->mapped = h->file_bytes;
         if (!stored->mapping)
             return gsv_file_fail(r->path, "cannot be mapped", error, message);
     }
     const void *values = stored->mapping ? (const char *)stored->mapping + h->values.offset : stored->values;
-    if (!status)
-        status = pass_region(r, &h->values, "values", stored->values, values, (how & GSV_STORED_VERIFY) != 0,
-                             pool, message);
-    if (!status)
-        describe(h, values, stored);
-    return status;
+    r->values = (passage){.r = r,
+                          .region = &h->values,
+                          .name = "values",
+                          .to = stored->values,
+                          .from = values,
+                          .verify = (how & GSV_STORED_VERIFY) != 0};
+    begin_passage(&r->values);
+    stored->numbers = (gsv_blocks){.context = r,
+                                   .count = h->values.blocks,
+                                   .bytes = GSV_STORE_BLOCK,
+                                   .bring = bring,
+                                   .leave = stored->mapping ? leave : NULL,
+                                   .bring_all = bring_all};
+    describe(h, values, stored);
+    return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_store_read(const char *path, int how, gsv_pool *pool, gsv_stored *stored,
-                               gsv_message *message) {
-    reading r = {.path = path, .fd = -1};
+static gpusolve_status open_file(reading *r, int how, gsv_pool *pool, gsv_stored *stored,
+                                 gsv_message *message) {
     int64_t bytes = 0;
-    *stored = (gsv_stored){.mapping = NULL};
-    gpusolve_status status = gsv_file_open(path, &r.fd, &bytes, message);
+    gpusolve_status status = gsv_file_open(r->path, &r->fd, &bytes, message);
+    if (!status)
+        status = read_header(r, bytes, message);
     if (status)
         return status;
-    status = read_header(&r, bytes, message);
-    if (!status)
-        status = read_arrays(&r, how, pool, stored, message);
-    gsv_file_close(r.fd); /* a mapping stays */
-    gsv_free(r.checksums);
+    stored->structure = allocate(&r->header.structure);
+    if (!stored->structure)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while loading");
+    status = read_structure(r, stored->structure, pool, message);
+    return status ? status : place_values(r, how, stored, message);
+}
+
+gpusolve_status gsv_store_open(const char *path, int how, gsv_pool *pool, gsv_stored *stored,
+                               gsv_message *message) {
+    *stored = (gsv_stored){.reading = gsv_calloc(1, sizeof *stored->reading)};
+    if (!stored->reading)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while loading");
+    stored->reading->path = path;
+    stored->reading->fd = -1;
+    const gpusolve_status status = open_file(stored->reading, how, pool, stored, message);
     if (status)
         gsv_stored_free(stored);
     return status;
 }
 
 void gsv_stored_free(gsv_stored *stored) {
+    reading *r = stored->reading;
+    if (r) {
+        if (r->fd >= 0)
+            gsv_file_close(r->fd);
+        gsv_free(r->checksums);
+        gsv_free((void *)r->state);
+        gsv_free(r);
+    }
     gsv_free(stored->structure);
     gsv_free(stored->values);
     if (stored->mapping)
