@@ -335,8 +335,8 @@ static void check_layouts(gpusolve_backend backend, cholmod_common *common) {
     free_case(&refine, common);
 }
 
-/* Blocks of all widths, in either order, of a matrix with rows that are nearly full: they are done in pieces. Each column has the bits that
- * it has alone, and every run has the same. */
+/* Blocks of all widths, in either order, also of matrices with rows that are nearly full, which are done in pieces, or that have one pattern, which are done
+ * together. Each column has the bits that it has alone, and every run has the same. */
 static void check_widths(gpusolve_backend backend, const char *spec, cholmod_common *common) {
     static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 17, 32, 33, 64, 70, 128, 129, 150};
     testing_in("%s, widths, %s", testing_backend_name(backend), spec);
@@ -409,6 +409,9 @@ int main(void) {
         check_widths(backends[i], "grid2d:23", &common);
         check_widths(backends[i], "arrow:900,5,3", &common);
         check_widths(backends[i], "arrow:700,150,2@c", &common);
+        check_widths(backends[i], "elasticity3d:4", &common); /* rows of a node have one pattern, */
+        check_widths(backends[i], "elasticity3d:3@c", &common);
+        check_widths(backends[i], "arrow:150,149,1", &common); /* as all of a full matrix have */
     }
     cholmod_finish(&common);
     return testing_done();

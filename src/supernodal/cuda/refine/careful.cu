@@ -58,33 +58,13 @@ template <typename R> struct careful_sum<complex<R>> {
     }
 };
 
-/* Norms of a block's columns, in shared memory, to those of all blocks. All threads come here. */
-__device__ __forceinline__ void publish_norms(const gsv_residual &job, bool live,
-                                              const unsigned long long (&norms)[3]) {
-    __shared__ unsigned long long of_block[3][CAREFUL_COLUMNS];
-    const int lane = threadIdx.x % CAREFUL_COLUMNS;
-    if (threadIdx.x < 3 * CAREFUL_COLUMNS)
-        of_block[threadIdx.x / CAREFUL_COLUMNS][lane] = 0;
-    __syncthreads();
-    for (int k = 0; k < 3; k++)
-        if (live && norms[k] > 0)
-            atomicMax(&of_block[k][lane], norms[k]);
-    __syncthreads();
-    if (threadIdx.x < 3 * CAREFUL_COLUMNS) {
-        const unsigned long long norm = of_block[threadIdx.x / CAREFUL_COLUMNS][lane];
-        if (norm > 0)
-            atomicMax(&job.v.norms[3 * (blockIdx.y * CAREFUL_COLUMNS + lane) + threadIdx.x / CAREFUL_COLUMNS],
-                      norm);
-    }
-}
-
 template <typename T>
 __global__ void __launch_bounds__(CAREFUL_THREADS, 4) careful_kernel(const gsv_residual job) {
     const int column = blockIdx.y * CAREFUL_COLUMNS + threadIdx.x % CAREFUL_COLUMNS;
-    const bool live = column < job.columns && (job.first || job.v.columns[column].active);
+    const bool live[1] = {column < job.columns && (job.first || job.v.columns[column].active)};
     const T *x = static_cast<const T *>(job.x) + column, *values = static_cast<const T *>(job.a.values);
-    unsigned long long norms[3] = {0, 0, 0};
-    if (live)
+    unsigned long long norms[3][1] = {};
+    if (live[0])
 #pragma unroll 1
         for (int64_t i = int64_t(blockIdx.x) * CAREFUL_ROWS + threadIdx.x / CAREFUL_COLUMNS; i < job.n;
              i += int64_t(gridDim.x) * CAREFUL_ROWS) {
@@ -101,16 +81,16 @@ __global__ void __launch_bounds__(CAREFUL_THREADS, 4) careful_kernel(const gsv_r
             }
             const T r = sum.value(job.rule.twice);
             const double error = magnitude(r);
-            raise(norms[0], job.rule.componentwise && error > 0 ? error / (size + magnitude(b)) : error);
-            raise(norms[1], magnitude(own));
+            raise(norms[0][0], job.rule.componentwise && error > 0 ? error / (size + magnitude(b)) : error);
+            raise(norms[1][0], magnitude(own));
             if (job.first)
-                raise(norms[2], magnitude(b));
+                raise(norms[2][0], magnitude(b));
             else if (job.change)
-                raise(norms[2], magnitude(static_cast<const T *>(job.change)[i * job.stride + column]));
+                raise(norms[2][0], magnitude(static_cast<const T *>(job.change)[i * job.stride + column]));
             static_cast<T *>(job.v.r)[i * job.stride + column] = r;
         }
-    publish_norms(job, live, norms);
-    if (ends_last(job.v.done))
+    publish_norms<CAREFUL_COLUMNS>(job, threadIdx.x % CAREFUL_COLUMNS, live, norms);
+    if (is_last_of(job.v.done, int(gridDim.x * gridDim.y)))
         decide(job.columns, job.first, job.rule, job.v.norms, job.v.columns, job.v.report_on_device);
 }
 

@@ -45,15 +45,15 @@ static __device__ __noinline__ void decide(int count, int first, const gsv_refin
     }
 }
 
-/* Is this the block that ends last? Then it sees what all of them have written. */
-__device__ __forceinline__ bool ends_last(int *done) {
+/* Is this the last of `all` blocks that come here? Then it sees what the others have written. All threads come here. */
+__device__ __forceinline__ bool is_last_of(int *count, int all) {
     __shared__ bool last;
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd(done, 1) + 1 == int(gridDim.x * gridDim.y);
+        last = atomicAdd(count, 1) + 1 == all;
         if (last)
-            *done = 0;
+            *count = 0;
     }
     __syncthreads();
     __threadfence();

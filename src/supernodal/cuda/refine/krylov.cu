@@ -12,6 +12,7 @@
  * Nothing waits for another block, so nothing can deadlock. Traffic: each vector once, but for `with`, which inner products read once each.
  */
 #include "../shared/for_numbers.cuh"
+#include "decide.cuh"
 #include "krylov.h"
 
 namespace gsv {
@@ -72,21 +73,6 @@ __device__ __forceinline__ gsv_pair join_block(gsv_pair sum) {
         for (int w = 0; w < KRYLOV_WARPS; w++)
             total = gsv_pair_add(total, of_warp[w][threadIdx.x]);
     return total;
-}
-
-/* Is this the last of `all` blocks that come here? Then it sees what the others have written. All threads come here. */
-__device__ __forceinline__ bool is_last_of(int *count, int all) {
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd(count, 1) + 1 == all;
-        if (last)
-            *count = 0;
-    }
-    __syncthreads();
-    __threadfence();
-    return last;
 }
 
 /* One stage of every column, by one block. */

@@ -38,6 +38,13 @@ static gpusolve_status fill(gsv_device_matrix *a, const gpusolve_matrix *matrix,
     if (!status)
         status = copy_of((void **)&a->chunks, divided->chunks,
                          divided->chunk_count * (int64_t)sizeof *divided->chunks, 0, message);
+    gsv_bundle *bundles = NULL;
+    if (!status && a->shares_rows)
+        status = gsv_bundle_rows(row_ptr, columns, matrix->n, &bundles, &a->bundle_count, message);
+    if (!status && bundles)
+        status =
+            copy_of((void **)&a->bundles, bundles, a->bundle_count * (int64_t)sizeof *bundles, 0, message);
+    gsv_free(bundles);
     a->piece_count = divided->piece_count;
     a->chunk_count = divided->chunk_count;
     return status;
@@ -74,6 +81,7 @@ void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix) {
     gsv_cuda_free(a->values);
     gsv_cuda_free(a->pieces);
     gsv_cuda_free(a->chunks);
+    gsv_cuda_free(a->bundles);
     gsv_free(a);
     matrix->state = NULL;
     gsv_cuda_leave(previous);

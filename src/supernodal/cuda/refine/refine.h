@@ -23,6 +23,8 @@ typedef struct gsv_device_matrix {
     int32_t piece_count;
     gsv_chunk *chunks; /* pieces first */
     int32_t chunk_count;
+    gsv_bundle *bundles; /* for several columns, in place of chunks; or NULL */
+    int32_t bundle_count;
 } gsv_device_matrix;
 
 /* What the host learns of a residual: the columns still active, those of them that a Krylov method corrects, those that are behind, and each

@@ -5,8 +5,8 @@
  * Mapping: a lane has the numbers of one column, or of as many side by side as make 16 bytes; the warp's other lanes divide rows and,
  * where A's rows have many entries, those of a row. The sum of a row is always made of four chains, every fourth entry going to the same
  * one, and so its bits do not depend on the number of columns. Either a lane has all four, which is best for short rows and for many
- * columns; or two or four lanes share them (SHARED_ROWS: rows have more than 16 entries on average). residual_one.cuh has the walk over rows for one column, residual_chunks.cuh that
- * for more.
+ * columns; or two or four lanes share them (SHARED_ROWS: rows have more than 16 entries on average). There are three walks over the rows:
+ * residual_one.cuh for one column, residual_bundles.cuh for more where neighbouring rows have one pattern, residual_chunks.cuh for more elsewhere.
  *
  * A row of more than GSV_LONG_ROW entries is done in pieces, so that no warp has much more to do than others. Each piece leaves its
  * sums in memory and counts itself there; the warp that counts the last piece of a row adds up the sums, in the order of the pieces. It
@@ -21,6 +21,7 @@
  */
 #include "../shared/for_numbers.cuh"
 #include "decide.cuh"
+#include "residual_bundles.cuh"
 #include "residual_chunks.cuh"
 #include "residual_one.cuh"
 
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(Columns::THREADS, Columns::BLOCKS) residual_ke
         columns.run(memory);
         columns.publish();
     }
-    if (ends_last(job.v.done))
+    if (is_last_of(job.v.done, int(gridDim.x * gridDim.y)))
         decide(job.columns, job.first, job.rule, job.v.norms, job.v.columns, job.v.report_on_device);
 }
 
@@ -63,6 +64,10 @@ template <typename T, bool SHARED_ROWS>
 cudaError_t for_columns(const gsv_residual *job, int multiprocessors, cudaStream_t stream) {
     if (job->columns == 1)
         return launch<T, 1, one_column<T, SHARED_ROWS>>(job, multiprocessors, stream);
+    if constexpr (SHARED_ROWS)
+        if (job->a.bundles)
+            return job->columns <= 8 ? launch<T, 8, bundle_columns<T, 1>>(job, multiprocessors, stream)
+                                     : launch<T, 32, bundle_columns<T, 4>>(job, multiprocessors, stream);
     if (job->columns <= 4)
         return launch<T, 4, chunk_columns<T, 4, SHARED_ROWS>>(job, multiprocessors, stream);
     if (job->columns <= 8)

@@ -26,6 +26,11 @@ __device__ __forceinline__ void raise(unsigned long long &norm, double magnitude
     norm = bits > norm ? bits : norm;
 }
 
+/* Pieces of a long row. */
+__device__ __forceinline__ int piece_count(int64_t entries) {
+    return int((entries + GSV_ENTRY_PIECE - 1) / GSV_ENTRY_PIECE);
+}
+
 /* Numbers side by side: 16 bytes at a multiple of 16, or one. */
 template <typename T, int V> __device__ __forceinline__ void load_columns(const T *from, T (&to)[V]) {
     if constexpr (V == 1)
@@ -47,6 +52,28 @@ template <typename T, int V> __device__ __forceinline__ void store_columns(T *to
         *to = from[0];
     else
         *reinterpret_cast<int4 *>(to) = *reinterpret_cast<const int4 *>(from);
+}
+
+/* A block's norms, to those of its C columns. A thread has those of the V columns from number `own` on. All threads of the block come here. */
+template <int C, int V>
+__device__ __forceinline__ void publish_norms(const gsv_residual &job, int own, const bool (&live)[V],
+                                              const unsigned long long (&norms)[3][V]) {
+    __shared__ unsigned long long of_block[3][C];
+    if (threadIdx.x < 3 * C)
+        of_block[threadIdx.x / C][threadIdx.x % C] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+#pragma unroll
+        for (int v = 0; v < V; v++)
+            if (live[v] && norms[k][v] > 0)
+                atomicMax(&of_block[k][own + v], norms[k][v]);
+    __syncthreads();
+    if (threadIdx.x < 3 * C) {
+        const unsigned long long norm = of_block[threadIdx.x / C][threadIdx.x % C];
+        if (norm > 0)
+            atomicMax(&job.v.norms[3 * (blockIdx.y * C + threadIdx.x % C) + threadIdx.x / C], norm);
+    }
 }
 
 /*
@@ -152,17 +179,13 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
         store_columns(const_cast<T *>(row_of(static_cast<const T *>(job.v.r) + column, i)), r);
     }
 
-    __device__ __forceinline__ static int pieces_of(int64_t entries) {
-        return int((entries + GSV_ENTRY_PIECE - 1) / GSV_ENTRY_PIECE);
-    }
-
     /* Pieces of long rows whose sums are known. Where one is the last of its row the sum of the row takes its place, and the answer is
      * true. All lanes of the warp come here; `piece` is one for the lanes of a slot, or -1. */
     __device__ __forceinline__ bool pieces(int piece, T (&total)[V]) const {
         constexpr int SLOT = GROUP * LANES; /* lanes of a slot */
         int *arrived = job.v.arrived + int64_t(blockIdx.y) * job.a.piece_count;
         const gsv_entry_piece of = job.a.pieces[piece < 0 ? 0 : piece];
-        const int count = pieces_of(job.a.row_ptr[of.row + 1] - job.a.row_ptr[of.row]);
+        const int count = piece_count(job.a.row_ptr[of.row + 1] - job.a.row_ptr[of.row]);
         if (piece >= 0 && chain == 0 && here)
             store_columns(&static_cast<T *>(job.v.partial)[int64_t(piece) * job.stride + column], total);
         __threadfence();
@@ -188,24 +211,8 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
         return last;
     }
 
-    /* The block's norms, to those of the columns. All threads of the block come here. */
     __device__ __forceinline__ void publish() const {
-        __shared__ unsigned long long of_block[3][C];
-        if (threadIdx.x < 3 * C)
-            of_block[threadIdx.x / C][threadIdx.x % C] = 0;
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < 3; k++)
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                if (live[v] && norms[k][v] > 0)
-                    atomicMax(&of_block[k][tile_column + v], norms[k][v]);
-        __syncthreads();
-        if (threadIdx.x < 3 * C) {
-            const unsigned long long norm = of_block[threadIdx.x / C][threadIdx.x % C];
-            if (norm > 0)
-                atomicMax(&job.v.norms[3 * (blockIdx.y * C + threadIdx.x % C) + threadIdx.x / C], norm);
-        }
+        publish_norms<C>(job, tile_column, live, norms);
     }
 };
 

@@ -7,7 +7,9 @@
 
 enum {
     WANTED_CHUNKS = 4096, /* about as many as a device has room for warps, if there are rows enough */
-    FEWEST_ROWS = 8       /* of a chunk, where that leaves fewer chunks */
+    FEWEST_ROWS = 8,      /* of a chunk, where that leaves fewer chunks */
+    BUNDLED_ROWS =
+        5 /* in two bundles, from which on these are worth it: with 4 the gain is small, and a loss for few columns */
 };
 
 static int64_t pieces_of(const int64_t *row_ptr, int32_t row) {
@@ -100,4 +102,48 @@ void gsv_divided_rows_free(gsv_divided_rows *divided) {
     gsv_free(divided->pieces);
     gsv_free(divided->chunks);
     memset(divided, 0, sizeof *divided);
+}
+
+/* Rows from `row` on with the pattern of that one, itself included. */
+static int32_t same_rows(const int64_t *row_ptr, const int32_t *columns, int32_t n, int32_t row) {
+    const int64_t entries = row_ptr[row + 1] - row_ptr[row];
+    int32_t i = row + 1;
+    while (i < n && row_ptr[i + 1] - row_ptr[i] == entries &&
+           memcmp(&columns[row_ptr[i]], &columns[row_ptr[row]], (size_t)entries * sizeof *columns) == 0)
+        i++;
+    return i - row;
+}
+
+/* Rows with one pattern are dealt to as few bundles as can be, of about one size. Returns how many there are, or 0 where a row is too long. */
+static int64_t list_bundles(const int64_t *row_ptr, const int32_t *columns, int32_t n, gsv_bundle *to) {
+    int64_t piece = 0, bundles = 0;
+    for (int32_t i = 0; i < n;) {
+        const int64_t entries = row_ptr[i + 1] - row_ptr[i], pieces = pieces_of(row_ptr, i);
+        if (entries > GSV_WHOLE_ROW)
+            return 0;
+        const int32_t same = same_rows(row_ptr, columns, n, i), end = i + same;
+        for (int32_t left = (same + GSV_BUNDLE_ROWS - 1) / GSV_BUNDLE_ROWS; left > 0; left--, bundles++) {
+            const int32_t rows = (end - i + left - 1) / left;
+            if (to)
+                to[bundles] =
+                    (gsv_bundle){row_ptr[i], (int32_t)entries, i, rows, pieces ? (int32_t)piece : -1};
+            piece += rows * pieces;
+            i += rows;
+        }
+    }
+    return bundles;
+}
+
+gpusolve_status gsv_bundle_rows(const int64_t *row_ptr, const int32_t *columns, int32_t n,
+                                gsv_bundle **bundles, int32_t *count, gsv_message *message) {
+    const int64_t all = list_bundles(row_ptr, columns, n, NULL);
+    *bundles = NULL;
+    *count = 0;
+    if (all == 0 || all * BUNDLED_ROWS > 2 * (int64_t)n)
+        return GPUSOLVE_OK;
+    *bundles = gsv_malloc((size_t)all, sizeof **bundles);
+    if (!*bundles)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
+    *count = (int32_t)list_bundles(row_ptr, columns, n, *bundles);
+    return GPUSOLVE_OK;
 }

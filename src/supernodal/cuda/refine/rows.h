@@ -15,7 +15,8 @@ enum {
     GSV_ENTRY_PIECE = 128, /* entries of a piece */
     GSV_WHOLE_ROW = 1024,  /* where lanes share rows, a long row with at most as many entries is one chunk */
     GSV_CHUNK_ENTRIES = 192,
-    GSV_CHUNK_ROWS = 32
+    GSV_CHUNK_ROWS = 32,
+    GSV_BUNDLE_ROWS = 3
 };
 
 /* A piece of a long row: entries GSV_ENTRY_PIECE (its number - first) and on of the row; first: the row's first piece. */
@@ -32,6 +33,15 @@ typedef struct gsv_chunk {
     int32_t piece; /* of rows -1 */
 } gsv_chunk;
 
+/* Consecutive rows with one pattern. */
+typedef struct gsv_bundle {
+    int64_t entry;       /* the first row's first */
+    int32_t entries;     /* of each row */
+    int32_t row;         /* the first */
+    int32_t rows;        /* at most GSV_BUNDLE_ROWS */
+    int32_t first_piece; /* the first row's; -1: rows are not long */
+} gsv_bundle;
+
 /* The pieces of all long rows, in order; all chunks, pieces first. NULL where there are none. */
 typedef struct gsv_divided_rows {
     gsv_entry_piece *pieces;
@@ -43,6 +53,10 @@ typedef struct gsv_divided_rows {
 gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, int64_t whole, gsv_divided_rows *divided,
                                 gsv_message *message);
 void gsv_divided_rows_free(gsv_divided_rows *divided);
+
+/* All rows in bundles, in order. NULL where that is not worth it: neighbouring rows differ, or one has more than GSV_WHOLE_ROW entries. */
+gpusolve_status gsv_bundle_rows(const int64_t *row_ptr, const int32_t *columns, int32_t n,
+                                gsv_bundle **bundles, int32_t *count, gsv_message *message);
 
 #ifdef __cplusplus
 }
