@@ -146,10 +146,12 @@ static cudaError_t load(const refinement *r, const gpusolve_dense *from, void *t
     return gsv_refine_copy(r->workspace->dtype, r->workspace->n, source, gsv_cuda_dense(&target), r->stream);
 }
 
-/* Where the residual reads b: in the caller's block, if a row's numbers lie side by side there, or a column is all there is. */
+/* Where the residual reads b: in the caller's block, if a row's numbers lie side by side there, or if there are so few columns that a copy
+ * would take longer than reading them apart. */
 static cudaError_t place_b(refinement *r) {
     const gsv_device_dense b = gsv_cuda_dense(r->user_b);
-    if (gsv_cuda_is_device(r->user_b->values) && (b.columns == 1 || b.column_stride < b.row_stride)) {
+    enum { FEW = 8 };
+    if (gsv_cuda_is_device(r->user_b->values) && (b.columns <= FEW || b.column_stride < b.row_stride)) {
         const int64_t pack = 16 / (int64_t)gsv_dtype_bytes(r->workspace->dtype);
         r->job.b = b;
         r->job.b_packed = b.column_stride == 1 && b.columns % pack == 0 && b.row_stride % pack == 0 &&
