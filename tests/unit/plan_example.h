@@ -13,6 +13,8 @@
 #include "testing.h"
 #include "tuning.h"
 
+static int plan_floats; /* gsv_plan.floats of examples that are opened from now on */
+
 typedef struct plan_example {
     cholmod_sparse *a;
     cholmod_factor *l;    /* NULL: random */
@@ -29,6 +31,7 @@ static inline void plan_example_data(plan_example *e) {
     REQUIRE(gsv_import_structure(&e->data, testing_pool(2), &structure, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_plan_create(&structure, testing_pool(2), &e->plan, &message) == GPUSOLVE_OK);
     e->plan.machine = &tuning;
+    e->plan.floats = plan_floats;
     REQUIRE(gsv_schedule_create(&e->plan, testing_pool(2), &message) == GPUSOLVE_OK);
 }
 

@@ -92,6 +92,10 @@ static void count_places(walk *w) {
     CHECK(rows == plan->schedule->stream.nrows && columns == plan->schedule->stream.columns);
 }
 
+static int32_t most_numbers(const gsv_plan *plan) {
+    return plan->floats ? GSV_PIECE_FLOATS : GSV_PIECE_NUMBERS;
+}
+
 static void check_piece(walk *w, const gsv_piece *p, int backward) {
     const gsv_plan *plan = w->plan;
     const gsv_schedule *schedule = plan->schedule;
@@ -102,7 +106,7 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     if (backward)
         CHECK((int32_t)p->published == w->place[p->first_column]);
     CHECK(p->count >= (p->kind == GSV_FRONT_PIECE ? 0 : 1) &&
-          (p->kind == GSV_COLUMNS_PIECE || p->kind == GSV_BLOCK_PIECE || p->numbers <= GSV_PIECE_NUMBERS));
+          (p->kind == GSV_COLUMNS_PIECE || p->kind == GSV_BLOCK_PIECE || p->numbers <= most_numbers(plan)));
     CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
     w->pieces++;
     w->far += (p->flags & GSV_PIECE_FAR) != 0;

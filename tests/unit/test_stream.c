@@ -11,8 +11,15 @@ static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
 
+static int32_t largest_seen[2]; /* numbers of a piece for one right-hand side: of block rows; of columns */
+
 /* right-hand sides; a block of them */
 enum { ONE, BLOCK };
+enum { LISTED_ROWS = 256 }; /* rows of a front that a piece has lists for: two a thread */
+
+static int32_t most_of(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
 
 /* Some columns of each sixteen of a block row, which tasks that follow each other share. */
 static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum) {
@@ -25,7 +32,8 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     CHECK(p->panel == w->plan->schedule->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) +
                           GSV_TILE * (int64_t)(p->first + p->left));
     CHECK(p->first % GSV_TILE == 0 && p->numbers == 0 && p->a_rows == 0);
-    CHECK((p->count + GSV_TILE - 1) / GSV_TILE * GSV_TILE * each <= GSV_PIECE_NUMBERS);
+    CHECK((p->count + GSV_TILE - 1) / GSV_TILE * GSV_TILE * each <= most_numbers(w->plan));
+    CHECK((p->count + GSV_TILE - 1) / GSV_TILE * each <= GSV_PIECE_ROWS);
     CHECK((int64_t)p->published + p->nc + 3 * GSV_TILE * ((p->nr + GSV_TILE - 1) / GSV_TILE) <=
           w->plan->schedule->stream.published);
     if (first)
@@ -72,6 +80,9 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
     CHECK(folded ? p->nc <= GSV_FOLD_COLUMNS : p->nc > gsv_machine_default.shared_columns);
     CHECK((int64_t)p->published + p->nc <= w->plan->schedule->stream.published);
     CHECK(p->groups == 1 || (p->groups == 2 && folded && p->first == 0));
+    CHECK(folded || p->count <= GSV_PIECE_ROWS);
+    CHECK(p->a_rows <= LISTED_ROWS);
+    largest_seen[0] = most_of(largest_seen[0], p->numbers);
     w->published += !folded;
     if (first) {
         t->begin = t->row = p->place;
@@ -239,7 +250,11 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
             first_column = p->first_column + (narrow ? 0 : left);
             columns = narrow ? p->nc : right - left;
             if (!narrow)
-                CHECK(p->count * 16 * wide <= GSV_PIECE_NUMBERS);
+                CHECK(p->count * 16 * wide <= most_numbers(plan));
+            if (p->kind == GSV_COLUMNS_PIECE) {
+                CHECK(GSV_TILE * p->count <= GSV_PIECE_ROWS);
+                largest_seen[1] = most_of(largest_seen[1], p->count * 16 * wide);
+            }
             for (int32_t i = top; i < bottom; i++) {
                 const int32_t row = plan->l.rows[plan->l.row_ptr[s] + i];
                 CHECK(schedule->stream.rows[p->row + i] == w->place[row]);
@@ -372,11 +387,26 @@ static void check_side(void) {
     cholmod_finish(&common);
 }
 
+/* Panels of floats, whose pieces for one right-hand side are larger. */
+static void check_floats(cholmod_common *common) {
+    static const char *const specs[] = {"forest:2000", "arrow:300,20,7", "grid3d:26", "shell:90",
+                                        "elasticity3d:20"};
+    plan_floats = 1;
+    with_random(20, check_random, common);
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
+        check_streams(specs[k], ONE, 0, common);
+    plan_floats = 0;
+}
+
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
     check_side();
     with_random(20, check_random, &common);
+    tuning.half_tasks = tuning.halved_tasks = 0;
+    check_floats(&common);
+    tuning.half_tasks = gsv_machine_default.half_tasks;
+    tuning.halved_tasks = gsv_machine_default.halved_tasks;
     tuning.block_least = tuning.limb_most = 0;
     with_random(160, check_random, &common);
     /* what is counted below is that of matrices */
@@ -405,6 +435,8 @@ int main(void) {
     check_matrix("elasticity3d:12", 0, &common);
     check_matrix("grid3d:26", 0, &common);
     CHECK(together_seen == GSV_TOGETHER);
+    check_floats(&common);
+    CHECK(largest_seen[0] == GSV_PIECE_FLOATS && largest_seen[1] == GSV_PIECE_FLOATS);
     check_matrix("elasticity3d:20", 0, &common);
     check_streams("shell:150", BLOCK, 0, &common);
     CHECK(block_together_seen == GSV_BLOCK_TOGETHER && widest_folded > GSV_BLOCK_FOLD_COLUMNS);

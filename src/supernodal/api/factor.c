@@ -28,12 +28,18 @@ static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message 
     return data ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data: is NULL");
 }
 
+/* gsv_plan.floats */
+static int has_floats(const gpusolve_factor_data *data) {
+    return gsv_import_numbers(data) == GSV_NUMBERS_DS;
+}
+
 /* The tree; takes over the structure. Leaves nothing behind on failure. */
 static gpusolve_status make_tree(const gpusolve_handle *handle, gsv_structure *structure, int in_place,
-                                 gsv_plan *plan, gsv_message *message) {
+                                 int floats, gsv_plan *plan, gsv_message *message) {
     const gpusolve_status status = gsv_plan_create(structure, handle->pool, plan, message);
     if (!status) {
         plan->in_place = in_place;
+        plan->floats = floats;
         plan->machine = handle->machine;
     }
     return status;
@@ -43,7 +49,7 @@ static gpusolve_status import_tree(const gpusolve_handle *handle, const gpusolve
                                    gsv_plan *plan, gsv_message *message) {
     gsv_structure structure;
     const gpusolve_status status = gsv_import_structure(data, handle->pool, &structure, message);
-    return status ? status : make_tree(handle, &structure, data->in_place, plan, message);
+    return status ? status : make_tree(handle, &structure, data->in_place, has_floats(data), plan, message);
 }
 
 /* The tree becomes one in which supernodes are cut so. On failure it is as before. */
@@ -55,7 +61,7 @@ static gpusolve_status split_tree(const gpusolve_handle *handle, gpusolve_factor
     gsv_plan plan;
     gpusolve_status status = gsv_structure_split(&old->l, cuts->at, &structure, message);
     if (!status)
-        status = make_tree(handle, &structure, old->in_place, &plan, message);
+        status = make_tree(handle, &structure, old->in_place, old->floats, &plan, message);
     if (status)
         return status;
     report->levels += plan.nlevels - old->nlevels;
@@ -125,9 +131,9 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
                                    const gpusolve_factor_data *data, gsv_structure *structure) {
     double start = gsv_milliseconds();
     gsv_cuts cuts = {0};
-    gpusolve_status status =
-        structure ? make_tree(handle, structure, data->in_place, &factor->plan, &handle->message)
-                  : import_tree(handle, data, &factor->plan, &handle->message);
+    gpusolve_status status = structure ? make_tree(handle, structure, data->in_place, has_floats(data),
+                                                   &factor->plan, &handle->message)
+                                       : import_tree(handle, data, &factor->plan, &handle->message);
     if (status)
         return status;
     double planned = gsv_milliseconds();

@@ -69,6 +69,7 @@ static gpusolve_status make_part(gsv_selection_making *m, int p, int32_t count, 
     if (!status)
         status = gsv_plan_create(&structure, m->handle->pool, &factor->plan, message);
     factor->plan.in_place = whole->plan.in_place;
+    factor->plan.floats = whole->plan.floats;
     factor->plan.machine = whole->plan.machine;
     if (!status)
         status = factor->executor->plan(&factor->plan, m->handle->pool, message);

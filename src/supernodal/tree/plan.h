@@ -79,6 +79,7 @@ typedef struct gsv_plan {
     int64_t nnz_l;       /* numbers in the lower trapezoids */
     int64_t bytes;       /* host memory of the plan, with the executor's part */
     int in_place;        /* the caller's panels stay where they are: the host executor reads them there */
+    int floats; /* panels are of floats, and vectors of doubles: pieces of streams have more numbers */
     /* the executor's part, one of them; whoever makes it says how it is freed */
     gsv_schedule *schedule;
     gsv_subtrees *subtrees;

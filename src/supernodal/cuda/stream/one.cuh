@@ -1,6 +1,7 @@
 /*
  * The upper tree (stream.h) for one right-hand side: each sweep is one launch of blocks that stay, three an
- * SM.
+ * SM. A piece is 24 KB of doubles, or of floats where vectors are doubles: what a piece costs besides its products does not depend
+ * on its size.
  *
  * Block. Its last warp brings pieces of panels, with their lists, into a ring of slots in shared memory, by
  * bulk copies that complete on an mbarrier; nothing that it brings depends on the solve, so a block that

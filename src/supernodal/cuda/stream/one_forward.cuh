@@ -54,28 +54,33 @@ __device__ __forceinline__ bool reads_published(const gsv_piece &p) {
     return p.kind != GSV_FRONT_PIECE;
 }
 
-/* Two of up to 2 STREAM_THREADS published numbers. Number k is at(k). */
-template <typename T> struct published_pair {
-    T value[2];
+/* What a thread has of up to EACH STREAM_THREADS published numbers. Number k is at(k). */
+template <typename T, int EACH> struct published_numbers {
+    T value[EACH];
     static __device__ __forceinline__ int place(int q) {
         return int(threadIdx.x) + STREAM_THREADS * q;
     }
     template <typename At> __device__ __forceinline__ void request(int count, At at) {
 #pragma unroll
-        for (int q = 0; q < 2; q++)
+        for (int q = 0; q < EACH; q++)
             if (place(q) < count)
                 load_relaxed(at(place(q)), value[q]);
     }
     __device__ __forceinline__ bool lacks(int q, int count) const {
         return place(q) < count && is_absent(value[q]);
     }
+    __device__ __forceinline__ bool lacks_any(int count) const {
+        if constexpr (EACH == 2)
+            return lacks(0, count) || lacks(1, count);
+        return lacks(0, count) || lacks(1, count) || lacks(EACH - 1, count);
+    }
     /* Returns whether this thread had to wait. */
     template <typename At>
     __device__ __forceinline__ bool finish(T *to, int count, At at, gsv_stream_state *state) {
-        const bool waited = poll([&]() { return lacks(0, count) || lacks(1, count); },
+        const bool waited = poll([&]() { return lacks_any(count); },
                                  [&](bool stop) {
 #pragma unroll
-                                     for (int q = 0; q < 2; q++)
+                                     for (int q = 0; q < EACH; q++)
                                          if (lacks(q, count)) {
                                              if (stop)
                                                  value[q] = not_a_number<T>();
@@ -85,7 +90,7 @@ template <typename T> struct published_pair {
                                  },
                                  state);
 #pragma unroll
-        for (int q = 0; q < 2; q++)
+        for (int q = 0; q < EACH; q++)
             if (place(q) < count)
                 to[place(q)] = value[q];
         return waited;
@@ -120,13 +125,13 @@ template <typename N> struct forward_rows {
     typedef vector_number<N> T;
     owed_terms<N> owed;
     T right_side[2];
-    published_pair<T> pair;
+    published_numbers<T, (stream_room<N>::PUBLISHED + STREAM_THREADS - 1) / STREAM_THREADS> read;
 
     __device__ __forceinline__ void request_published(const gsv_piece &p, const T *published,
                                                       bool next = false) {
         const T *f = published + p.published;
         const published_rows of(p, next);
-        pair.request(of.count, [&](int k) { return f + of(k); });
+        read.request(of.count, [&](int k) { return f + of(k); });
     }
     __device__ __forceinline__ void prepare(const stream_block<N> &block, const stream_header &header,
                                             const T *y, const T *published) {

@@ -40,7 +40,7 @@ __device__ __forceinline__ bool complete_published(stream_block<N> &block, const
     if (reads_published(p)) {
         const published_rows of(p);
         block.fronts++;
-        waited |= rows.pair.finish(
+        waited |= rows.read.finish(
             block.front(), of.count, [&](int k) { return f + of(k); }, block.state);
     }
     consumers_meet(); /* own, and the front, are complete */

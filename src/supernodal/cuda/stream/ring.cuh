@@ -24,14 +24,16 @@ template <typename N> struct stream_room {
     static const bool PRODUCER_FENCES = false; /* what others write in a slot: they write nothing */
     static const int COPIES = 1;               /* of block_runs: there are none */
     static const int HEADER = 128;             /* stream_header */
-    static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(P)) + SHARED_LINE;
-    static_assert(SLOT % SHARED_LINE == 0 && (HEADER + GSV_PIECE_LISTS) % SHARED_LINE == 0, "whole lines");
     static const bool MIXED = sizeof(P) < sizeof(T);
+    static const int NUMBERS = MIXED && sizeof(P) == sizeof(float) ? GSV_PIECE_FLOATS : GSV_PIECE_NUMBERS;
+    static const int SLOT = HEADER + GSV_PIECE_LISTS + NUMBERS * int(sizeof(P)) + SHARED_LINE;
+    static_assert(SLOT % SHARED_LINE == 0 && (HEADER + GSV_PIECE_LISTS) % SHARED_LINE == 0, "whole lines");
     static const int BLOCKS = sizeof(T) < 16 ? 3 : MIXED ? 2 : 1; /* of an SM */
-    static const int SLOTS = (sizeof(T) < 16) == MIXED ? 3 : 2;
-    static const int FRONT_ROWS = GSV_PIECE_NUMBERS / 8; /* of eight columns; more than of any other piece */
-    static const int KEPT_ROWS = GSV_FOLD_COLUMNS;       /* of a task's front, which its pieces share */
-    static const int FRONT = SLOTS * SLOT;               /* 2 x KEPT_ROWS numbers */
+    static const int SLOTS = sizeof(T) < 16 || MIXED ? 2 : 3;
+    static const int FRONT_ROWS = GSV_PIECE_ROWS;    /* that a backward piece reads, at most */
+    static const int PUBLISHED = NUMBERS / GSV_TILE; /* rows of a published front, the same forward */
+    static const int KEPT_ROWS = GSV_FOLD_COLUMNS;   /* of a task's front, which its pieces share */
+    static const int FRONT = SLOTS * SLOT;           /* 2 x KEPT_ROWS numbers */
     static const int OWN = FRONT + 2 * KEPT_ROWS * int(sizeof(T)); /* 2 x 128 */
     static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T));     /* 2 x 128 */
     static const int TERMS = PARTIAL + 2 * 128 * int(sizeof(T));   /* of GSV_PIECE_LISTS / 4 entries */

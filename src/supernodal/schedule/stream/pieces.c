@@ -68,6 +68,11 @@ gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind) {
                        .kind = (unsigned)kind & 15u};
 }
 
+/* Numbers of a piece at most. */
+static int32_t most_numbers(const gsv_writer *w) {
+    return w->plan->floats && !w->block ? GSV_PIECE_FLOATS : GSV_PIECE_NUMBERS;
+}
+
 /* A narrow supernode: one task, pieces of as many columns, a multiple of four, as fit; the last one leaves room for
  * the front of a block of right-hand sides. */
 void gsv_add_narrow(gsv_writer *w, int32_t s) {
@@ -84,7 +89,7 @@ void gsv_add_narrow(gsv_writer *w, int32_t s) {
         const int32_t stop = first < most ? most : piece.nc;
         for (end = first; end < stop;) {
             const int32_t next = end + 4 < stop ? end + 4 : stop;
-            if (end > first && gsv_narrow_column(piece.nr, next) + next - start > GSV_PIECE_NUMBERS)
+            if (end > first && gsv_narrow_column(piece.nr, next) + next - start > most_numbers(w))
                 break;
             end = next;
         }
@@ -106,7 +111,7 @@ void gsv_add_tiles(gsv_writer *w, int32_t s) {
     for (int32_t first = 0, end; first < last; first = end) {
         const int64_t start = gsv_block_row_start(piece.nc, first);
         for (end = first + 1; end < last && end - first < GSV_TILES_PER_TASK &&
-                              gsv_block_row_start(piece.nc, end + 1) - start <= GSV_PIECE_NUMBERS;)
+                              gsv_block_row_start(piece.nc, end + 1) - start <= most_numbers(w);)
             end++;
         gsv_begin_task(w);
         piece.panel = panel + start;
@@ -129,7 +134,7 @@ static int shares_of_row(int32_t columns) {
 /* Block row `row` of a wide supernode, which `shares` tasks share: each has, of every sixteen columns, 16 / shares. */
 static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) {
     const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
-    const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
+    const int32_t fit = most_numbers(w) / (GSV_TILE * each) * GSV_TILE;
     const int32_t pieces = (columns + fit - 1) / fit;
     const int32_t most = ((columns + pieces - 1) / pieces + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
     const int64_t panel = piece.panel + gsv_block_row_start(piece.nc, row);
@@ -198,8 +203,10 @@ void gsv_add_fronts(gsv_writer *w, gsv_piece piece) {
 static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, bool folded, int32_t begin,
                      int32_t stop) {
     const int64_t panel = piece.panel;
-    const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
-    const int32_t together = folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
+    /* columns of a piece, where it brings the lists of their rows, and elsewhere */
+    const int32_t most_listed = GSV_PIECE_NUMBERS / GSV_TILE, most_plain = most_numbers(w) / GSV_TILE;
+    const int32_t together = folded ? w->together : 1,
+                  pair = together > 1 && 2 * piece.nc <= most_plain ? 2 : 1;
     const gsv_piece plain = piece;
     for (int32_t row = begin, end_row; row < stop; row = end_row) {
         const int shares = shared ? shares_of_row(gsv_block_row_columns(plain.nc, row)) : 1;
@@ -215,7 +222,8 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
         gsv_begin_task(w);
         for (int32_t r = row, assembled = 0, rows; r < end_row; r += rows) {
             rows = r + pair <= end_row ? pair : 1;
-            const int32_t columns = gsv_block_row_columns(piece.nc, r + rows - 1);
+            const int32_t columns = gsv_block_row_columns(piece.nc, r + rows - 1),
+                          most = folded && assembled < columns ? most_listed : most_plain;
             for (int32_t first = 0; first < columns; first += most) {
                 const int32_t end = first + most < columns ? first + most : columns;
                 const bool begins = r == row && first == 0, ends = r + rows == end_row && end == columns;
@@ -289,8 +297,8 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int kind) {
     gsv_piece piece = gsv_piece_of(w, s, kind);
     const int32_t width = kind == GSV_BLOCK_PIECE ? 16 * w->groups : w->width;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
-    const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * width);
-    const int32_t most = w->block ? GSV_BLOCK_ROOM / (8 * GSV_TILE * (width + 8)) : fit;
+    const int32_t fit = most_numbers(w) / (GSV_TILE * width), rows = GSV_PIECE_ROWS / GSV_TILE;
+    const int32_t most = w->block ? GSV_BLOCK_ROOM / (8 * GSV_TILE * (width + 8)) : fit < rows ? fit : rows;
     piece.groups = (unsigned)w->groups & 15u;
     for (int32_t left = (piece.nc - 1) / width * width; left >= 0; left -= width) {
         piece.place = left / GSV_TILE;

@@ -58,11 +58,15 @@ extern "C" {
 #endif
 
 enum {
-    GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
-    GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
-    GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
-    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together */
-    GSV_BLOCK_TOGETHER = 4,   /* the same for a block of right-hand sides: groups of block rows at most */
+    /* Numbers of a panel in a piece, at most: 24 KB of doubles, or, for one right-hand side, of floats (gsv_plan.floats); multiples of
+     * the 256 of a tile of sixteen columns. Front rows that such a piece reads from memory, at most */
+    GSV_PIECE_NUMBERS = 3072,
+    GSV_PIECE_FLOATS = 6144,
+    GSV_PIECE_ROWS = 384,
+    GSV_PIECE_LISTS = 3072, /* bytes of lists that a slot has room for */
+    GSV_FOLDED = 96,        /* columns of a piece at most, where its task assembles them */
+    GSV_TOGETHER = 4,       /* block rows at most that a task which assembles their front has together */
+    GSV_BLOCK_TOGETHER = 4, /* the same for a block of right-hand sides: groups of block rows at most */
     /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and the number of rows
      * that are added for others; forward, for 8 alone, also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
