@@ -35,8 +35,7 @@ static gpusolve_status make_vectors(gpusolve_handle *handle, gpusolve_workspace 
                               cudaHostAllocMapped, message);
     v->report = report;
     for (int k = 0; !status && k < GSV_REFINE_CHAINS; k++)
-        status = gsv_cuda_check(cudaStreamCreateWithFlags(&v->bodies[k], cudaStreamNonBlocking),
-                                "cudaStreamCreate", message);
+        status = gsv_cuda_stream(&v->bodies[k], message);
     if (!status) {
         char *base = v->memory;
         v->b = base;
@@ -68,8 +67,7 @@ void gsv_cuda_refine_release(gpusolve_workspace *workspace) {
     gsv_cuda_free(v->krylov);
     gsv_cuda_unpin(v->report);
     for (int k = 0; k < GSV_REFINE_CHAINS; k++)
-        if (v->bodies[k])
-            cudaStreamDestroy(v->bodies[k]);
+        gsv_cuda_stream_free(v->bodies[k]);
     gsv_free(v);
     workspace->refine = NULL;
 }
