@@ -104,6 +104,16 @@ cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_drawing *drawi
     (void)dtype, (void)drawing, (void)to, (void)columns, (void)drawn, (void)broken, (void)stream;
     return cudaErrorUnknown;
 }
+cudaError_t gsv_cuda_add_mean(gpusolve_dtype dtype, int64_t n, const void *mean, gsv_device_dense x,
+                              cudaStream_t stream) {
+    (void)dtype, (void)n, (void)mean, (void)x, (void)stream;
+    return cudaErrorUnknown;
+}
+cudaError_t gsv_cuda_store_mean(gpusolve_dtype dtype, const gsv_launch *launch, const int32_t *inverse,
+                                const void *from, const void *mean, gsv_device_dense to) {
+    (void)dtype, (void)launch, (void)inverse, (void)from, (void)mean, (void)to;
+    return cudaErrorUnknown;
+}
 void gsv_cuda_recording_begins(void) {}
 void gsv_cuda_recording_ends(void) {}
 void gsv_cuda_refine_release(gpusolve_workspace *workspace) {
