@@ -154,8 +154,10 @@ class Figures:
             Another operator, wrong shape or device, or the factor is closed.
         TypeError
             b is no array of numbers.
-        NotImplementedError
-            The factor was made with ``storage="single"``.
+
+        Notes
+        -----
+        A factor of ``storage="single"`` multiplies with what it stores, to single precision.
 
         Examples
         --------
