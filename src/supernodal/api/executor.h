@@ -53,10 +53,9 @@ struct gpusolve_factor {
     gsv_split_report split;
     /* the executor's: values (and index maps) where the backend wants them; NULL: a refresh has lost them */
     void *prepared;
-    void *retired;      /* the executor's: what graphs read that were captured with earlier plans */
-    int64_t more_bytes; /* memory that is kept for graphs of earlier plans, beside what `bytes` says */
-    const gsv_blocks
-        *blocks; /* while it is made: what its numbers have to be brought with; or NULL: they are there */
+    void *retired;            /* the executor's: what graphs read that were captured with earlier plans */
+    int64_t more_bytes;       /* memory that is kept for graphs of earlier plans, beside what `bytes` says */
+    const gsv_blocks *blocks; /* while it is made: how its numbers are brought; NULL: they are there */
     double plan_ms, prepare_ms;
     double check_ms; /* of the last preparation: its data's pattern, and numbers unless the executor does */
     uint64_t refreshes; /* how often the values have changed */

@@ -60,8 +60,7 @@ typedef struct gsv_pipeline {
     char *lists[GSV_HOST_LISTS]; /* [host] pinned, GSV_LIST_BYTES each */
     gsv_batch_slot slots[GSV_MOST_SLOTS];
     gsv_batch_counts counts[GSV_MOST_SLOTS + 1];
-    void *
-        room; /* [device] one allocation, which all that follows and the slots' and lanes' memory is in; NULL: none */
+    void *room; /* [device] one allocation, of what follows and of the slots' and lanes' memory; or NULL */
     int64_t room_bytes;
     char *raw; /* [device] of one call: batches as imported */
     /* [device] of one call, in that room too: gsv_wide_panel.k [nsuper], and .cut [n] */

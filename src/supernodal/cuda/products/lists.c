@@ -1,6 +1,6 @@
 /*
  * The lists of products with the factor: made in host memory, copied to the device, and published by one exchange of a pointer. Two threads that
- * make them at once make the same; one of them keeps its own.
+ * make them at once make the same, and the first to publish its own wins.
  */
 #include "lists.h"
 
