@@ -90,15 +90,18 @@ static gpusolve_status cholmod_refine_once(world *w) {
 
 /* L' x with a complex x, so that a real factor's x passes through a block of twice the columns. */
 static gpusolve_status cholmod_multiply(world *w) {
+    gpusolve_factor *factor;
+    REQUIRE(gpusolve_factor_create(w->handle, &w->data, &factor) == GPUSOLVE_OK);
     const size_t blocks = w->common->malloc_count;
     cholmod_dense *x = cholmod_ones(w->l->n, 2, CHOLMOD_COMPLEX, w->common), *y = NULL;
     REQUIRE(x != NULL);
     const gpusolve_status status =
-        FAULTY(w, gpusolve_cholmod_multiply(w->handle, w->factor, GPUSOLVE_TIMES_Lt, x, &y, w->common));
+        FAULTY(w, gpusolve_cholmod_multiply(w->handle, factor, GPUSOLVE_TIMES_Lt, x, &y, w->common));
     CHECK((status == GPUSOLVE_OK) == (y != NULL));
     cholmod_free_dense(&x, w->common);
     cholmod_free_dense(&y, w->common);
     CHECK(w->common->malloc_count == blocks);
+    gpusolve_factor_destroy(factor);
     return status;
 }
 
