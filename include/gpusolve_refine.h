@@ -31,8 +31,8 @@ typedef struct gpusolve_matrix_data {
     const void *z;     /**< NULL, or imaginary parts */
 } gpusolve_matrix_data;
 
-/** Copy A to the handle's backend, all entries, by rows. Validates indices and values. How long index and x are is not given, so
- * nothing checks that ptr and nz stay inside them. */
+/** Copy A to the handle's backend, all entries, by rows. Validates indices, and the values that count. Imaginary parts on the diagonal
+ * are not read. How long index and x are is not given, so nothing checks that ptr and nz stay inside them. */
 GPUSOLVE_API gpusolve_status gpusolve_matrix_create(gpusolve_handle *handle, const gpusolve_matrix_data *data,
                                                     gpusolve_matrix **matrix);
 /** Free the copy of A. */
@@ -51,7 +51,7 @@ typedef enum gpusolve_refine_method {
     GPUSOLVE_REFINE_AUTOMATIC = 3
 } gpusolve_refine_method;
 
-/** A tolerance: the epsilon of the factor's precision, 2.2e-16 or 1.2e-7; with `twice`, 0. */
+/** A tolerance: the epsilon of x's precision, 2.2e-16 or 1.2e-7; with `twice`, 0. */
 #define GPUSOLVE_REFINE_EPSILON (-1.0)
 
 /** How x is corrected, and when refinement ends. */
@@ -90,7 +90,7 @@ typedef struct gpusolve_refine_options {
  * error of the residual says no more. If A is not too ill-conditioned for the factor (cond(A) times the rounding unit is well below 1) every component of
  * x comes out with an error of about the rounding unit times norm(x, inf).
  * Each column takes its steps and ends by itself: it has the same x whatever its neighbours are.
- * @param matrix          [in] A, of the factor's dtype and order, on the handle's backend
+ * @param matrix          [in] A, of the dtype that gpusolve_solve wants of x, and of the factor's order, on the handle's backend
  * @param workspace       [in] as in gpusolve_solve; NULL: the handle's own
  * @param b,x             [in] [in,out] as in gpusolve_solve, but x must not be b. A real matrix and factor take complex
  *                        ones: real and imaginary parts are refined as columns of their own

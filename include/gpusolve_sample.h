@@ -53,6 +53,7 @@ typedef struct gpusolve_sample_options {
  *
  * @retval GPUSOLVE_NOT_POSITIVE_DEFINITE D has a negative entry. (A graph that was captured before a refresh with such a D stores NaN.)
  * @retval GPUSOLVE_TYPE_MISMATCH x or z has another dtype than the factor.
+ * @retval GPUSOLVE_TOO_LARGE options->first and the columns come to more than 2^63 - 1.
  * @retval GPUSOLVE_TIMED_OUT (CUDA) as in gpusolve_solve.
  */
 GPUSOLVE_API gpusolve_status gpusolve_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
