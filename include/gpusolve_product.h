@@ -28,9 +28,10 @@ typedef enum gpusolve_operator {
  * @param x         [in]  n x any number of columns, the factor's dtype
  * @param y         [out] n x as many columns, x's dtype; may be x itself (same values, order and ld), else must not share a byte with it
  *
- * Returns when y is there, on either backend. It takes memory of the backend meanwhile, for each of up to 8 columns at a time 16 bytes a
- * row and 8 an update row (gpusolve_info.update_rows), twice as much if complex, and on the host the largest panel for each thread. On CUDA
- * the handle keeps this memory for its next product or refresh, up to 64 MB. The first product with a factor on CUDA makes lists of the pattern,
+ * Returns when y is there, on either backend. It takes memory of the backend meanwhile, for each column that it works on 16 bytes a row
+ * and 8 an update row (gpusolve_info.update_rows), twice as much if complex. It works on up to 8 columns at a time; on CUDA on up to 64, as long as
+ * they take no more than 512 MB, and on multiples of 8 unless there is one. On the host the largest panel is added for each thread. On CUDA the handle
+ * keeps this memory for its next product or refresh, up to 64 MB. The first product with a factor on CUDA makes lists of the pattern,
  * which stay with the factor: 8 bytes an update row, 8 a row and some 40 a supernode, counted in gpusolve_info.factor_bytes from then on. Several
  * threads may multiply with one factor, each with its handle. docs/guides/products.md has times.
  *

@@ -132,7 +132,7 @@ static void round_explicit(testing_explicit *e, int precision) {
     free(d);
 }
 
-/* All operators, for 1, 3 and 19 columns. */
+/* All operators, for 1, 3 and 67 columns: more than go at a time. */
 static void check_operators(gpusolve_handle *handle, const gpusolve_factor *factor, const testing_explicit *e,
                             gpusolve_dtype dtype, int devices, double limit, double epsilon) {
     for (int operation = 0; operation < OPERATORS; operation++)
@@ -140,7 +140,7 @@ static void check_operators(gpusolve_handle *handle, const gpusolve_factor *fact
             const gpusolve_operator o = (gpusolve_operator)operation;
             check_operator(handle, factor, e, dtype, o, 1, GPUSOLVE_COL_MAJOR, 0, on_device, limit, epsilon);
             check_operator(handle, factor, e, dtype, o, 3, GPUSOLVE_ROW_MAJOR, 1, on_device, limit, epsilon);
-            check_operator(handle, factor, e, dtype, o, 19, GPUSOLVE_COL_MAJOR, 0, on_device, limit, epsilon);
+            check_operator(handle, factor, e, dtype, o, 67, GPUSOLVE_COL_MAJOR, 0, on_device, limit, epsilon);
         }
 }
 
@@ -187,7 +187,8 @@ static void check_matrix(gpusolve_backend backend, const char *spec, gpusolve_fa
     cholmod_free_sparse(&a, common);
 }
 
-/* Dense triangles of every width around a tile's edge, L x by the formula: the diagonal is 2 or more, off it 1/4 (1 + i). */
+/* Dense triangles of every width around a tile's edge, L x by the formula: the diagonal is 2 or more, off it 1/4 (1 + i). The last column by itself has the
+ * same bits. */
 static void check_widths(gpusolve_backend backend, gpusolve_dtype dtype) {
     static const int32_t widths[] = {1,  2,  15,  16,  17,  31,  32,  33,  47,
                                      64, 65, 100, 255, 256, 257, 300, 513, 530};
@@ -220,6 +221,14 @@ static void check_widths(gpusolve_backend backend, gpusolve_dtype dtype) {
                     worst = testing_worse(worst, cabs(sum - testing_get(&y, i, c)));
                 }
             CHECK_BELOW(worst, 300 * (1 + width / 4.0) * testing_epsilon(dtype));
+            gpusolve_dense last = testing_block(dtype, GPUSOLVE_COL_MAJOR, n, 1, 0);
+            for (int32_t i = 0; i < n; i++)
+                testing_set(&last, i, 0, testing_get(&x, i, 8));
+            CHECK_STATUS(gpusolve_multiply(handle, factor, transposed ? GPUSOLVE_TIMES_Lt : GPUSOLVE_TIMES_L,
+                                           &last, &last),
+                         GPUSOLVE_OK);
+            CHECK(testing_same_bits(&last, 0, &y, 8, 1));
+            free(last.values);
         }
         free(x.values);
         free(y.values);

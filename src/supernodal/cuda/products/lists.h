@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Columns of a wide supernode's triangle that one block of threads solves with (triangles.cuh). */
+/* Columns of a wide supernode's triangle that one block of threads solves with (triangle.cuh). */
 enum { GSV_PRODUCT_STAGE = 256 };
 
 /* A supernode: its panel's first number, its first update row. */

@@ -3,11 +3,13 @@
  * the triangle on the diagonal, a block of threads for each supernode; and the product of what is beside it, by as many blocks as there are tiles' rows
  * or columns.
  *
- * The steps of a triangle follow each other, so they are short: 32 rows at a time are multiplied with the inverse of their triangle, which a warp has
- * computed before. Each warp inverts one of them, so this takes as long as one. That inverse is a block of L1 again.
+ * The steps of a triangle follow each other, so they are short: 32 rows at a time are multiplied with the inverse of their triangle, which their warp has
+ * computed before. All warps invert at once, so this takes as long as one, and serves all groups of columns that the block has. That inverse is a block of
+ * L1 again.
  *
- * Synchronisation: barriers of a block, two a step; no block waits for another, for stages are launches. Traffic: each number of W once for a column, and
- * the vectors once a stage. Limits: 36 KB of shared memory a block, 72 KB for complex numbers. On an H200 a triangle's launch takes 11 to 13 us.
+ * Synchronisation: a barrier of a block a step; no block waits for another, for stages are launches. Traffic: each number of W once for a group of columns,
+ * and the vectors once a stage. Limits: 38 KB of shared memory a block, 78 KB for complex numbers.
+ * On an H200 a triangle of all STAGE columns takes some 20 us, inversion included, for one group, and 26 for eight in as many blocks.
  */
 #ifndef GSV_CUDA_PRODUCTS_TRIANGLE_CUH
 #define GSV_CUDA_PRODUCTS_TRIANGLE_CUH
@@ -16,7 +18,7 @@
 
 namespace gsv {
 
-enum { STAGE = THREADS }; /* a thread for each of its rows */
+enum { STAGE = THREADS }; /* a warp for 32 of its rows */
 static_assert(int(STAGE) == int(GSV_PRODUCT_STAGE), "the lists count such stages");
 
 /* Rows of a triangle that are solved with together; a warp inverts them. PACKED: numbers of such a triangle. */
@@ -83,186 +85,252 @@ static __device__ __forceinline__ void invert_step_warp(const stage_triangle<P> 
             d[packed_row(i) + lane] = column[i];
 }
 
-/* The sum over the eight lanes that have a row's, or a column's, terms. */
-template <typename T> static __device__ __forceinline__ T sum_of_eight(T sum) {
-    sum = add(sum, shuffle_xor(sum, 4));
-    sum = add(sum, shuffle_xor(sum, 2));
-    return add(sum, shuffle_xor(sum, 1));
+/* Tiles of a step's rows, and numbers from one row of y to the next: with a gap, so that lanes with other rows meet other banks. */
+enum { TILES = STEP / GSV_TILE, Y_ROW = GROUP + 2, Y_NUMBERS = STEP * Y_ROW };
+
+/* A lane's part of eight columns of 32 rows of y, as what a tile is multiplied with. */
+template <bool BACKWARD, typename T>
+static __device__ __forceinline__ void read_step(const T *y, T (&x)[TILES][4][1]) {
+    const tile_lane<BACKWARD> lane;
+#pragma unroll
+    for (int k = 0; k < TILES; k++)
+#pragma unroll
+        for (int s = 0; s < 4; s++)
+            x[k][s][0] = y[(k * GSV_TILE + lane.term(s)) * Y_ROW + lane.g];
 }
 
-/*
- * W \ x, x in shared memory, by all threads of a block. A step: y = d x for its rows, eight threads a row; x -= E y for the rows below, a thread a
- * row. The numbers of E for the next step are requested before that begins.
- */
-template <typename P>
-static __device__ __forceinline__ void solve_forward_block(const stage_triangle<P> &of, wide_number<P> *x,
-                                                           wide_number<P> *y, const wide_number<P> *d,
-                                                           wide_number<P> *to) {
-    typedef wide_number<P> T;
-    const int thread = int(threadIdx.x), r = thread / 8, q = thread % 8 * 4;
-    P e[STEP];
-    const auto request = [&](int32_t begin) { /* of the rows below this step */
-                                              const int32_t i = begin + STEP + thread;
-                                              const P *from =
-                                                  of.row(i < of.size ? i : 0) + int64_t(begin) * GSV_TILE;
+/* A lane's part of tile (m, k) of an inverse, or of its transpose. */
+template <bool BACKWARD, typename T>
+static __device__ __forceinline__ void read_inverse(const T *d, int m, int k, T (&a)[2][4]) {
+    const tile_lane<BACKWARD> lane;
 #pragma unroll
-                                              for (int j = 0; j < STEP; j++)
-                                                  e[j] = i < of.size ? from[j * GSV_TILE] : P();
-    };
-    request(0);
-    for (int32_t begin = 0; begin < of.size; begin += STEP) {
-        const T *of_step = d + begin / STEP * PACKED + packed_row(r);
-        T sum = make<T>(0);
+    for (int i = 0; i < 2; i++)
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (q + k <= r)
-                sum = multiply_add(sum, of_step[q + k], x[begin + q + k]);
-        sum = sum_of_eight(sum);
-        if (q == 0)
-            y[r] = sum;
-        __syncthreads(); /* y is there, and x has been read */
-        const int32_t i = begin + STEP + thread;
-        T part[4] = {make<T>(0), make<T>(0), make<T>(0), make<T>(0)};
-#pragma unroll
-        for (int j = 0; j < STEP; j++)
-            part[j % 4] = multiply_add(part[j % 4], number_as<T>(e[j]), y[j]);
-        request(begin + STEP);
-        if (i < of.size)
-            x[i] = add(x[i], negate(add(add(part[0], part[1]), add(part[2], part[3]))));
-        if (thread < STEP && begin + thread < of.size)
-            to[begin + thread] = y[thread];
-        __syncthreads(); /* x is there, and y has been read */
-    }
-}
-
-/* Sums over lanes whose numbers differ in bits below 2 HALF, of 2 HALF numbers each: lane r has the sum of number r in number[0]. */
-template <int HALF, typename T, int N> static __device__ __forceinline__ void add_across(T (&number)[N]) {
-    const bool upper = threadIdx.x & HALF;
-#pragma unroll
-    for (int k = 0; k < HALF; k++) {
-        const T kept = upper ? number[k + HALF] : number[k], sent = upper ? number[k] : number[k + HALF];
-        number[k] = add(kept, shuffle_xor(sent, HALF));
-    }
-    if constexpr (HALF > 1)
-        add_across<HALF / 2>(number);
-}
-
-/*
- * W' \ x. As above, but for the update x -= E' y of the columns before a step: a warp has 32 columns, a lane one row of a tile and every second column;
- * the sums over the rows end in the lanes that have the columns.
- */
-template <typename P>
-static __device__ __forceinline__ void solve_backward_block(const stage_triangle<P> &of, wide_number<P> *x,
-                                                            wide_number<P> *y, const wide_number<P> *d,
-                                                            wide_number<P> *to) {
-    typedef wide_number<P> T;
-    const int thread = int(threadIdx.x), r = thread / 8, q = thread % 8 * 4, lane = thread % WARP,
-              row = lane % GSV_TILE, first = thread / WARP * WARP;
-    P e[2][GSV_TILE];
-    const auto request =
-        [&](int32_t begin) { /* of the columns before this step */
-#pragma unroll
-                             for (int half = 0; half < 2; half++) {
-                                 const bool there = first < begin && begin + half * GSV_TILE < of.size;
-                                 const P *from = of.row(there ? begin + half * GSV_TILE : 0) +
-                                                 int64_t(first) * GSV_TILE + lane;
-#pragma unroll
-                                 for (int k = 0; k < GSV_TILE; k++)
-                                     e[half][k] = there ? from[k * WARP] : P();
-                             }
-        };
-    const int32_t last = (of.size - 1) / STEP * STEP;
-    request(last);
-    for (int32_t begin = last; begin >= 0; begin -= STEP) {
-        const T *of_step = d + begin / STEP * PACKED + r;
-        T sum = make<T>(0);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (q + k >= r)
-                sum = multiply_add(sum, conjugate(of_step[packed_row(q + k)]), x[begin + q + k]);
-        sum = sum_of_eight(sum);
-        if (q == 0)
-            y[r] = sum;
-        __syncthreads(); /* y is there, and x has been read */
-        T terms[GSV_TILE];
-#pragma unroll
-        for (int k = 0; k < GSV_TILE; k++) {
-            terms[k] = multiply_add(make<T>(0), conjugate(number_as<T>(e[0][k])), y[row]);
-            terms[k] = multiply_add(terms[k], conjugate(number_as<T>(e[1][k])), y[GSV_TILE + row]);
+        for (int s = 0; s < 4; s++) {
+            const int r = m * GSV_TILE + lane.row(i), j = k * GSV_TILE + lane.term(s);
+            if constexpr (BACKWARD)
+                a[i][s] = j >= r ? conjugate(d[packed_row(j) + r]) : make<T>(0);
+            else
+                a[i][s] = j <= r ? d[packed_row(r) + j] : make<T>(0);
         }
-        request(begin - STEP);
-        add_across<GSV_TILE / 2>(terms);
-        const int32_t j = first + 2 * row + lane / GSV_TILE;
-        if (j < begin)
-            x[j] = add(x[j], negate(terms[0]));
-        if (thread < STEP && begin + thread < of.size)
-            to[begin + thread] = y[thread];
-        __syncthreads(); /* x is there, and y has been read */
+}
+
+/*
+ * What a warp needs of the inverse for its step. Real numbers are read in the step before, while others have to wait; complex ones, for which there are no
+ * registers, when they are used. Tiles beyond the diagonal are not touched.
+ */
+template <typename T, bool BACKWARD, bool EARLY = !traits<T>::is_complex> struct step_inverse {
+    T tiles[TILES][TILES][2][4];
+
+    __device__ __forceinline__ void read(const T *d) {
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+#pragma unroll
+            for (int k = 0; k < TILES; k++)
+                read_inverse<BACKWARD>(d, m, k, tiles[m][k]);
+    }
+    __device__ __forceinline__ void multiply(tile_sums<T> &sums, int m, int k, const T (&x)[4][1]) const {
+        sums.add_product(tiles[m][k], x);
+    }
+};
+template <typename T, bool BACKWARD> struct step_inverse<T, BACKWARD, false> {
+    const T *from;
+
+    __device__ __forceinline__ void read(const T *d) {
+        from = d;
+    }
+    __device__ __forceinline__ void multiply(tile_sums<T> &sums, int m, int k, const T (&x)[4][1]) const {
+        T a[2][4];
+        read_inverse<BACKWARD>(from, m, k, a);
+        sums.add_product(a, x);
+    }
+};
+
+/*
+ * y = d x, or d' x, for a step, by the warp whose rows they are; own = -x. y goes to the step's first row on, `to`, as far as there are `rows`. x passes through
+ * the memory of y.
+ */
+template <int C, bool BACKWARD, typename T>
+static __device__ __forceinline__ void solve_step_warp(const step_inverse<T, BACKWARD> &d,
+                                                       const tile_sums<T> (&own)[TILES], T *y, T *to,
+                                                       int32_t rows) {
+    const tile_lane<BACKWARD> lane;
+#pragma unroll
+    for (int m = 0; m < TILES; m++) {
+        T less[2][1][2];
+        own[m].result(less);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int r = m * GSV_TILE + lane.row(i);
+            T x[2] = {negate(less[i][0][0]), negate(less[i][0][1])};
+            if (r >= rows)
+                set_zero(x);
+            store_run(y + r * Y_ROW + 2 * lane.q, x);
+        }
+    }
+    __syncwarp(); /* x is there */
+    T x[TILES][4][1];
+    read_step<BACKWARD>(y, x);
+    __syncwarp(); /* x has been read */
+#pragma unroll
+    for (int m = 0; m < TILES; m++) {
+        tile_sums<T> sums;
+        sums.clear();
+#pragma unroll
+        for (int k = 0; k < TILES; k++)
+            if (BACKWARD ? k >= m : k <= m)
+                d.multiply(sums, m, k, x[k]);
+        T sum[2][1][2];
+        sums.result(sum);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int r = m * GSV_TILE + lane.row(i);
+            store_run(y + r * Y_ROW + 2 * lane.q, sum[i][0]);
+            if (r < rows)
+                store_columns<C>(to + r * C, lane.q, sum[i][0]);
+        }
     }
 }
 
-/* Stage `stage` of the first wide supernodes: a block for a supernode and a column. */
-template <typename P, bool BACKWARD>
-static __global__ void __launch_bounds__(THREADS) stage_triangles(product_vectors<P> p, int32_t stage) {
+/*
+ * W \ v, or W' \ v if BACKWARD, by a block of threads: a warp has 32 rows. A step: the warp of its rows computes y = d x, and the warps of the rows behind
+ * it, or before it, add E y to their sums. The numbers of E for the next step are requested before that begins. y: room for two steps, by turns.
+ */
+template <typename P, int C, bool BACKWARD>
+static __device__ __forceinline__ void solve_stage_block(const stage_triangle<P> &of, const wide_number<P> *d,
+                                                         wide_number<P> *y, const wide_number<P> *v,
+                                                         wide_number<P> *to, int &turn) {
+    typedef wide_number<P> T;
+    const tile_lane<BACKWARD> lane;
+    const int32_t first = int32_t(threadIdx.x) / WARP * STEP, last = (of.size - 1) / STEP * STEP;
+    tile_sums<T> sums[TILES]; /* E y - v */
+#pragma unroll
+    for (int m = 0; m < TILES; m++) {
+        T from[2][1][2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int32_t r = first + m * GSV_TILE + lane.row(i);
+            T two[2] = {make<T>(0), make<T>(0)};
+            if (r < of.size)
+                load_columns<C>(v + r * C, lane.q, two);
+            from[i][0][0] = negate(two[0]);
+            from[i][0][1] = negate(two[1]);
+        }
+        sums[m].set(from);
+    }
+    P e[TILES][TILES][2][4];
+    const auto request = [&](int32_t begin) {
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+#pragma unroll
+            for (int k = 0; k < TILES; k++) {
+                const int32_t mine = first + m * GSV_TILE, steps = begin + k * GSV_TILE,
+                              row = BACKWARD ? steps : mine, column = BACKWARD ? mine : steps;
+                const bool there = (BACKWARD ? first < begin : first > begin) && row < of.size;
+                read_tile<BACKWARD>(of.row(there ? row : 0) + int64_t(column) * GSV_TILE,
+                                    there ? GSV_TILE : 0, e[m][k]);
+            }
+    };
+    step_inverse<T, BACKWARD> inverse;
+    const auto next = [](int32_t begin) { return BACKWARD ? begin - STEP : begin + STEP; };
+    request(BACKWARD ? last : 0);
+    if (first == (BACKWARD ? last : 0))
+        inverse.read(d);
+    for (int32_t step = 0; step <= last; step += STEP, turn ^= 1) {
+        const int32_t begin = BACKWARD ? last - step : step;
+        T *ys = y + turn * Y_NUMBERS;
+        if (first == begin)
+            solve_step_warp<C, BACKWARD>(inverse, sums, ys, to + begin * C, of.size - begin);
+        if (first == next(begin))
+            inverse.read(d);
+        __syncthreads(); /* y is there; the one before it has been read */
+        if (BACKWARD ? first < begin : first > begin) {
+            T x[TILES][4][1];
+            read_step<BACKWARD>(ys, x);
+#pragma unroll
+            for (int m = 0; m < TILES; m++)
+#pragma unroll
+                for (int k = 0; k < TILES; k++) {
+                    T a[2][4];
+                    tile_numbers<BACKWARD>(e[m][k], a);
+                    sums[m].add_product(a, x[k]);
+                }
+        }
+        request(next(begin));
+    }
+}
+
+/* Stage `stage` of the first wide supernodes: `share` blocks for a supernode. */
+template <typename P, int C, bool BACKWARD>
+static __global__ void __launch_bounds__(THREADS)
+    stage_triangles(product_vectors<P, C> p, int32_t stage, uint32_t share) {
     typedef wide_number<P> T;
     extern __shared__ __align__(16) char shared[];
-    const product_item of = item_of(p, blockIdx.x);
-    const gsv_product_node node = p.wide[of.item];
-    const int32_t base = stage * STAGE, left = node.nc - base;
+    const product_item of = item_of(blockIdx.x, share);
+    const gsv_product_node node = p.wide[of.piece];
+    const int32_t base = stage * STAGE, left = node.nc - base, warp = int32_t(threadIdx.x) / WARP;
     const stage_triangle<P> triangle = {p.panels + node.panel, node.nc, base, left < STAGE ? left : STAGE};
-    T *x = reinterpret_cast<T *>(shared), *y = x + STAGE, *d = y + STEP;
-    const int32_t warp = int32_t(threadIdx.x) / WARP;
-    const int64_t at = of.column * p.n + node.first + base;
-    const bool own = int32_t(threadIdx.x) < triangle.size;
-    x[threadIdx.x] = own ? (BACKWARD || stage > 0 ? p.w : p.v)[at + threadIdx.x] : make<T>(0);
+    T *y = reinterpret_cast<T *>(shared), *d = y + 2 * Y_NUMBERS + warp * PACKED;
     if (warp * STEP < triangle.size)
-        invert_step_warp(triangle, warp * STEP, d + warp * PACKED);
-    __syncthreads(); /* x is there, and all inverses */
-    if (BACKWARD)
-        solve_backward_block(triangle, x, y, d, p.w + at);
-    else
-        solve_forward_block(triangle, x, y, d, p.w + at);
+        invert_step_warp(triangle, warp * STEP, d);
+    __syncwarp(); /* a warp's inverse is its own */
+    int turn = 0;
+    for (uint32_t group = of.group; group < p.groups; group += share)
+        solve_stage_block<P, C, BACKWARD>(triangle, d, y,
+                                          p.row(BACKWARD || stage > 0 ? p.w : p.v, group, node.first + base),
+                                          p.row(p.w, group, node.first + base), turn);
 }
 
 /* Bytes of shared memory of stage_triangles. */
 template <typename P> constexpr int stage_bytes() {
-    return (STAGE + STEP + STEPS * PACKED) * int(sizeof(wide_number<P>));
+    return (2 * Y_NUMBERS + STEPS * PACKED) * int(sizeof(wide_number<P>));
 }
 
-/* Forward, before stage `stage`: w(i) -= E(i, j) w(j) for the columns j of the stage before and the rows i of the triangle that are below them. A block
- * has a supernode and a column; in the grid's second dimension it has a block row. */
-template <typename P>
-static __global__ void __launch_bounds__(THREADS) stage_rows(product_vectors<P> p, int32_t stage) {
+/* Forward, before stage `stage`: w(i) -= E(i, j) w(j) for the columns j of the stage before and the rows i of the triangle that are below them, a block row of
+ * them for each of the grid's second dimension. */
+template <typename P, int C>
+static __global__ void __launch_bounds__(THREADS, blocks_of<P>())
+    stage_rows(product_vectors<P, C> p, int32_t stage, uint32_t share) {
     typedef wide_number<P> T;
-    const product_item of = item_of(p, blockIdx.x);
-    const gsv_product_node node = p.wide[of.item];
+    const product_item of = item_of(blockIdx.x, share);
+    const gsv_product_node node = p.wide[of.piece];
     const int32_t base = stage * STAGE, row = base / GSV_TILE + int32_t(blockIdx.y);
     if (row * GSV_TILE >= node.nc)
         return;
-    const T sum = sum_of_row_block(p.panels + node.panel + gsv_block_row_start(node.nc, row),
-                                   p.w + of.column * p.n + node.first, base - STAGE, base);
-    const int32_t i = row * GSV_TILE + int32_t(threadIdx.x);
-    if (threadIdx.x >= GSV_TILE || i >= node.nc)
-        return;
-    const int64_t at = of.column * p.n + node.first + i;
-    p.w[at] = add((stage > 1 ? p.w : p.v)[at], negate(sum));
+    const P *block_row = p.panels + node.panel + gsv_block_row_start(node.nc, row);
+    int turn = 0;
+    for (uint32_t group = of.group; group < p.groups; group += share, turn ^= 1)
+        multiply_block_row<C>(block_row, p.row(p.w, group, node.first), base - STAGE, base, turn,
+                              [&](int32_t r, int c, const T(&two)[2]) {
+                                  const int32_t i = row * GSV_TILE + r;
+                                  if (i < node.nc)
+                                      subtract_columns<C>(p.row(stage > 1 ? p.w : p.v, group, node.first + i),
+                                                          p.row(p.w, group, node.first + i), c, two);
+                              });
 }
 
-/* Backward, after stage `stage`: w(j) -= conj(E(i, j)) w(i) for its rows i and the columns j before it, 16 at a time in the grid's second
- * dimension. */
-template <typename P>
-static __global__ void __launch_bounds__(THREADS) stage_columns(product_vectors<P> p, int32_t stage) {
+/* Backward, after stage `stage`: w(j) -= conj(E(i, j)) w(i) for its rows i and the columns j before it, 16 for each of the grid's second dimension. */
+template <typename P, int C>
+static __global__ void __launch_bounds__(THREADS)
+    stage_columns(product_vectors<P, C> p, int32_t stage, uint32_t share) {
     typedef wide_number<P> T;
-    const product_item of = item_of(p, blockIdx.x);
-    const gsv_product_node node = p.wide[of.item];
+    const product_item of = item_of(blockIdx.x, share);
+    const gsv_product_node node = p.wide[of.piece];
     const int32_t base = stage * STAGE, end = base + STAGE < node.nc ? base + STAGE : node.nc,
                   begin = int32_t(blockIdx.y) * GSV_TILE;
-    T *w = p.w + of.column * p.n + node.first;
-    const T sum =
-        sum_of_column_block(p.panels + node.panel, node.nc, base / GSV_TILE, (end + GSV_TILE - 1) / GSV_TILE,
-                            begin, base, [&](int32_t i) { return i < end ? w[i] : make<T>(0); });
-    if (threadIdx.x < GSV_TILE)
-        w[begin + threadIdx.x] = add(w[begin + threadIdx.x], negate(sum));
+    int turn = 0;
+    for (uint32_t group = of.group; group < p.groups; group += share, turn ^= 1) {
+        T *w = p.row(p.w, group, node.first);
+        const auto rows = [&](int32_t i, int g) {
+            return i < end ? column_of_row<C>(w + int64_t(i) * C, g) : make<T>(0);
+        };
+        const auto finish = [&](int32_t r, int c, const T(&two)[2]) {
+            T *row = w + int64_t(begin + r) * C;
+            subtract_columns<C>(row, row, c, two);
+        };
+        multiply_block_columns(p.panels + node.panel, node.nc, base / GSV_TILE,
+                               (end + GSV_TILE - 1) / GSV_TILE, begin, base, rows, turn, finish);
+    }
 }
 
 } // namespace gsv
