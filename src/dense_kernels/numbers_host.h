@@ -251,6 +251,28 @@ GSV_INLINE GSV_FN(scalar)
     return acc;
 }
 
+/* acc + l x */
+GSV_INLINE GSV_FN(num) GSV_FN(plus_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x) {
+    GSV_FN(fuse_plus)(&acc.re, &l.re, &x.re);
+#if GSV_COMPLEX
+    GSV_FN(fuse_minus)(&acc.re, &l.im, &x.im);
+    GSV_FN(fuse_plus)(&acc.im, &l.re, &x.im);
+    GSV_FN(fuse_plus)(&acc.im, &l.im, &x.re);
+#endif
+    return acc;
+}
+
+GSV_INLINE GSV_FN(scalar)
+    GSV_FN(scalar_plus_product)(GSV_FN(scalar) acc, GSV_FN(scalar) l, GSV_FN(scalar) x) {
+    acc.re = GSV_FN(plus_real)(acc.re, l.re, x.re);
+#if GSV_COMPLEX
+    acc.re = GSV_FN(plus_real)(acc.re, -l.im, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, l.re, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, l.im, x.re);
+#endif
+    return acc;
+}
+
 /* acc + conj(l) x */
 GSV_INLINE GSV_FN(num) GSV_FN(plus_conj_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x) {
     GSV_FN(fuse_plus)(&acc.re, &l.re, &x.re);
@@ -258,6 +280,17 @@ GSV_INLINE GSV_FN(num) GSV_FN(plus_conj_product)(GSV_FN(num) acc, GSV_FN(num) l,
     GSV_FN(fuse_plus)(&acc.re, &l.im, &x.im);
     GSV_FN(fuse_plus)(&acc.im, &l.re, &x.im);
     GSV_FN(fuse_minus)(&acc.im, &l.im, &x.re);
+#endif
+    return acc;
+}
+
+GSV_INLINE GSV_FN(scalar)
+    GSV_FN(scalar_plus_conj_product)(GSV_FN(scalar) acc, GSV_FN(scalar) l, GSV_FN(scalar) x) {
+    acc.re = GSV_FN(plus_real)(acc.re, l.re, x.re);
+#if GSV_COMPLEX
+    acc.re = GSV_FN(plus_real)(acc.re, l.im, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, l.re, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, -l.im, x.re);
 #endif
     return acc;
 }
