@@ -29,8 +29,8 @@ typedef enum gpusolve_operator {
  * @param y         [out] n x as many columns, x's dtype; may be x itself (same values, order and ld), else must not share a byte with it
  *
  * Returns when y is there, on either backend. It takes memory of the backend meanwhile, for each column that it works on 16 bytes a row
- * and 8 an update row (gpusolve_info.update_rows), twice as much if complex. It works on up to 8 columns at a time; on CUDA on up to 64, as long as
- * they take no more than 512 MB, and on multiples of 8 unless there is one. On the host the largest panel is added for each thread. On CUDA the handle
+ * and 8 an update row (gpusolve_info.update_rows), twice as much if complex. It works on 8 columns at a time, of which the last may be
+ * zeros, or on one if x has one; on CUDA on up to 64, as long as they take no more than 512 MB. On the host the largest panel is added for each thread. On CUDA the handle
  * keeps this memory for its next product or refresh, up to 64 MB. The first product with a factor on CUDA makes lists of the pattern,
  * which stay with the factor: 8 bytes an update row, 8 a row and some 40 a supernode, counted in gpusolve_info.factor_bytes from then on. Several
  * threads may multiply with one factor, each with its handle. docs/guides/products.md has times.
