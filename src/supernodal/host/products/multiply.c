@@ -40,8 +40,8 @@ typedef struct product {
 
 /* The loops for this factor's panels and this number of columns. */
 static const gsv_host_times *times_of(const gpusolve_factor *factor, int width) {
-    const gsv_host_times *const(*const of[])[2] = {gsv_host_times_ds, gsv_host_times_d, gsv_host_times_zc,
-                                                   gsv_host_times_z};
+    static const gsv_host_times *const(*const of[])[2] = {gsv_host_times_ds, gsv_host_times_d,
+                                                          gsv_host_times_zc, gsv_host_times_z};
     const gsv_host_factor *prepared = factor->prepared;
     return of[gsv_panel_dtype(factor->numbers)][prepared->isa][width > 1];
 }
