@@ -28,12 +28,14 @@ typedef enum gpusolve_operator {
  * @param x         [in]  n x any number of columns, the factor's dtype
  * @param y         [out] n x as many columns, x's dtype; may be x itself (same values, order and ld), else must not share a byte with it
  *
- * Returns when y is there, on either backend. It takes memory of the backend meanwhile, for each column that it works on 16 bytes a row
- * and 8 an update row (gpusolve_info.update_rows), twice as much if complex. It works on 8 columns at a time, of which the last may be
- * zeros, or on one if x has one; on CUDA on up to 64, as long as they take no more than 512 MB. On the host the largest panel is added for each thread. On CUDA the handle
- * keeps this memory for its next product or refresh, up to 64 MB. The first product with a factor on CUDA makes lists of the pattern,
- * which stay with the factor: 8 bytes an update row, 8 a row and some 40 a supernode, counted in gpusolve_info.factor_bytes from then on. Several
- * threads may multiply with one factor, each with its handle. docs/guides/products.md has times.
+ * Returns when y is there, on either backend. It works on one column if there is one, else on 8 at a time, on CUDA on up to 64 if they take
+ * no more than 512 MB. Columns that are missing in the last 8 are zeros. For each of these columns it takes 16 bytes a row and 8 an update row
+ * (gpusolve_info.update_rows) of the backend's memory, twice as much if complex, and on the host the largest panel for each thread. On CUDA the
+ * handle keeps up to 64 MB of it for its next product or refresh; more is given back at the end.
+ *
+ * The first product with a factor on CUDA makes lists of the pattern, which stay with the factor: 8 bytes an update row, 8 a row and some 40 a
+ * supernode, counted in gpusolve_info.factor_bytes from then on. Several threads may multiply with one factor, each with its handle.
+ * docs/guides/products.md has times.
  *
  * All sums are in double precision and have one order: y has the same bits whatever the neighbours of a column are. On CUDA the factor holds W =
  * inv(L1) and M = L2 W of each supernode in the place of L1 and L2. There a product solves with W, y1 = W \ x1 and y2 = M y1, so that its

@@ -100,6 +100,18 @@ static inline int64_t gsv_updates(const gsv_plan *plan, int32_t s) {
     return plan->update_ptr[s + 1] - plan->update_ptr[s];
 }
 
+/* First place of the ascending rows [begin, end) that is not before row. */
+static inline int32_t gsv_find_row(const int32_t *rows, int32_t begin, int32_t end, int32_t row) {
+    while (begin < end) {
+        const int32_t middle = begin + (end - begin) / 2;
+        if (rows[middle] < row)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 /* Numbers of a supernode's lower trapezoid. */
 static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
     const int64_t nc = gsv_columns(plan, s);

@@ -18,7 +18,7 @@ namespace gsv {
 /* Columns at a time: as many as ROOM bytes hold, up to COLUMNS, but no less than a group. */
 enum { COLUMNS = 64, ROOM = 512 << 20 };
 
-/* Blocks that a multiprocessor has work for. */
+/* Blocks that keep a multiprocessor busy. */
 enum { FULL = 8 };
 
 struct product {
@@ -49,8 +49,8 @@ template <typename P, int C> static product_vectors<P, C> vectors_of(const produ
                                  static_cast<T *>(c.u)};
 }
 
-/* Blocks for each of so many pieces: what a piece needs for all its groups is read or computed once in each, so it has more than one only while a multiprocessor
- * has less than `most`. */
+/* How many blocks share the groups of a piece. Each of them reads, or inverts, what the piece's groups have in common. So a piece has one block if there are enough
+ * pieces to give every multiprocessor `most` of them, and more if there are fewer. */
 static unsigned share_of(const product &c, int64_t pieces, int64_t most) {
     const int64_t fit = most * c.multiprocessors / pieces;
     return unsigned(fit < 1 ? 1 : fit < c.groups ? fit : c.groups);

@@ -1,4 +1,12 @@
-/* Products with narrow supernodes, a warp each. */
+/*
+ * Products with narrow supernodes. A warp has a supernode and a group of columns; the warps of a block have groups of the same supernode, where there are several.
+ *
+ * Triangle: lane i has row i of the group's columns. A step takes one row, which is a result, to all lanes, and they subtract its multiples. With one column it goes
+ * by a shuffle, else through the warp's shared memory. Rows below: tiles of 16 rows on tensor cores, whose terms are the triangle's rows.
+ *
+ * Synchronisation: within a warp alone. Traffic: the panel once a group, from L1 for the other warps of the block, and the group's rows once. Limits: 16 KB of shared
+ * memory a block, 32 KB for complex numbers.
+ */
 #ifndef GSV_CUDA_PRODUCTS_NARROW_CUH
 #define GSV_CUDA_PRODUCTS_NARROW_CUH
 
@@ -193,7 +201,6 @@ static __device__ __forceinline__ void narrow_backward_warp(const product_vector
         store_run_global(p.row(p.w, group, node.first + column), own);
 }
 
-/* The warps of a block have groups of the same supernode, where there are several. */
 template <typename P, int C, bool BACKWARD>
 static __global__ void __launch_bounds__(THREADS, BACKWARD ? 1 : blocks_of<P>())
     narrow_supernodes(product_vectors<P, C> p, int64_t count) {

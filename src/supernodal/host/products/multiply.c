@@ -72,32 +72,19 @@ static void multiply_range(void *context, int64_t begin, int64_t end, int member
         multiply_supernode(context, (int32_t)s, member);
 }
 
-/* The first of `count` ascending rows that is not below `least`. */
-static int64_t first_from(const int32_t *rows, int64_t count, int64_t least) {
-    int64_t begin = 0;
-    while (begin < count) {
-        const int64_t middle = begin + (count - begin) / 2;
-        if (rows[middle] < least)
-            begin = middle + 1;
-        else
-            count = middle;
-    }
-    return begin;
-}
-
 /* w += update rows, of a range of rows. */
 static void add_updates(void *context, int64_t k, int member) {
     const product *p = context;
     const gsv_plan *plan = &p->factor->plan;
-    const int64_t begin = p->range[k], end = p->range[k + 1];
+    const int32_t begin = (int32_t)p->range[k], end = (int32_t)p->range[k + 1];
     (void)member;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t *rows = plan->l.rows + plan->l.row_ptr[s] + gsv_columns(plan, s);
-        const int64_t count = gsv_updates(plan, s);
+        const int32_t count = (int32_t)gsv_updates(plan, s);
         if (count == 0 || rows[count - 1] < begin || rows[0] >= end)
             continue;
         const double *u = p->u + plan->update_ptr[s] * p->row;
-        for (int64_t i = first_from(rows, count, begin); i < count && rows[i] < end; i++)
+        for (int64_t i = gsv_find_row(rows, 0, count, begin); i < count && rows[i] < end; i++)
             for (int64_t c = 0; c < p->row; c++)
                 p->w[rows[i] * p->row + c] += u[i * p->row + c];
     }
@@ -182,6 +169,10 @@ static void measure(gpusolve_handle *handle, product *p) {
 /* Rows for each thread that have as many update rows together. count [n]: room. */
 static void divide(const product *p, int64_t *count) {
     const gsv_plan *plan = &p->factor->plan;
+    p->range[0] = 0;
+    p->range[p->threads] = p->n;
+    if (p->threads == 1)
+        return;
     memset(count, 0, (size_t)p->n * sizeof *count);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t *rows = plan->l.rows + plan->l.row_ptr[s] + gsv_columns(plan, s);
@@ -189,13 +180,11 @@ static void divide(const product *p, int64_t *count) {
             count[rows[k]]++;
     }
     int64_t sum = 0, thread = 1;
-    p->range[0] = 0;
     for (int64_t i = 0; i < p->n; i++) {
         sum += count[i];
         for (; thread < p->threads && sum * p->threads >= p->updates * thread; thread++)
             p->range[thread] = i + 1;
     }
-    p->range[p->threads] = p->n;
 }
 
 gpusolve_status gsv_host_multiply(gpusolve_handle *handle, const gpusolve_factor *factor, unsigned steps,
@@ -223,7 +212,7 @@ gpusolve_status gsv_host_multiply(gpusolve_handle *handle, const gpusolve_factor
     p.w = gsv_malloc((size_t)p.n, row);
     p.u = gsv_malloc((size_t)p.updates + 1, row);
     const int there = p.column && p.range && p.panels && p.fronts && p.v && p.w && p.u;
-    if (there)
+    if (there && steps & GSV_TIMES_L)
         divide(&p, (int64_t *)p.w);
     for (; there && p.first < x->cols; p.first += width) {
         p.cols = x->cols - p.first < width ? x->cols - p.first : width;

@@ -83,22 +83,24 @@ GSV_INLINE void GSV_FN(times_rows)(const GSV_PANEL *panel, int64_t nr, int64_t n
             GSV_FN(store_part)(y + (at + r) * GSV_ROW, p, sums[r][p]);
 }
 
+GSV_INLINE void GSV_FN(times_all)(const GSV_PANEL *panel, int64_t nr, int64_t nc, int transposed,
+                                  const GSV_REAL *x, GSV_REAL *y) {
+    const int64_t rows = transposed ? nc : nr;
+    int64_t at = 0;
+    for (; at + GSV_ROWS_FIT <= rows; at += GSV_ROWS_FIT)
+        GSV_FN(times_rows)(panel, nr, nc, transposed, at, GSV_ROWS_FIT, x, y);
+    for (; at < rows; at++)
+        GSV_FN(times_rows)(panel, nr, nc, transposed, at, 1, x, y);
+}
+
 /* f = [L1; L2] x: f [nr], x [nc]. */
 static void GSV_FN(times_panel)(const void *panel, int64_t nr, int64_t nc, const double *x, double *f) {
-    int64_t i = 0;
-    for (; i + GSV_ROWS_FIT <= nr; i += GSV_ROWS_FIT)
-        GSV_FN(times_rows)(panel, nr, nc, 0, i, GSV_ROWS_FIT, x, f);
-    for (; i < nr; i++)
-        GSV_FN(times_rows)(panel, nr, nc, 0, i, 1, x, f);
+    GSV_FN(times_all)(panel, nr, nc, 0, x, f);
 }
 
 /* y = [L1' L2'] f: f [nr], y [nc]. */
 static void GSV_FN(times_transpose)(const void *panel, int64_t nr, int64_t nc, const double *f, double *y) {
-    int64_t j = 0;
-    for (; j + GSV_ROWS_FIT <= nc; j += GSV_ROWS_FIT)
-        GSV_FN(times_rows)(panel, nr, nc, 1, j, GSV_ROWS_FIT, f, y);
-    for (; j < nc; j++)
-        GSV_FN(times_rows)(panel, nr, nc, 1, j, 1, f, y);
+    GSV_FN(times_all)(panel, nr, nc, 1, f, y);
 }
 
 static const gsv_host_times GSV_FN(times) = {GSV_FN(times_panel), GSV_FN(times_transpose)};

@@ -182,18 +182,6 @@ GSV_INLINE void GSV_FN(add_row)(GSV_REAL *to, const GSV_REAL *from) {
         to[c] += from[c];
 }
 
-/* First place of the ascending map [begin, end) that is not before row. */
-static int32_t GSV_FN(find)(const int32_t *map, int32_t begin, int32_t end, int32_t row) {
-    while (begin < end) {
-        const int32_t middle = begin + (end - begin) / 2;
-        if (map[middle] < row)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 /* Add to rows [from, to) of the front of s what its children owe it, in ascending order of the children. */
 GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f, int32_t from,
                                  int32_t to) {
@@ -204,8 +192,8 @@ GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_F
         const int32_t c = plan->child[k];
         const int32_t *map = plan->update_map + plan->update_ptr[c];
         const int32_t count = (int32_t)(plan->update_ptr[c + 1] - plan->update_ptr[c]);
-        int32_t i = whole ? 0 : GSV_FN(find)(map, 0, count, from);
-        const int32_t end = whole ? count : GSV_FN(find)(map, i, count, to);
+        int32_t i = whole ? 0 : gsv_find_row(map, 0, count, from);
+        const int32_t end = whole ? count : gsv_find_row(map, i, count, to);
         const GSV_REAL *u = (const GSV_REAL *)run->u + run->tree->offset[c] * GSV_ROW;
         for (; i < end; i++) { /* one loop, without a branch: there are often but four rows */
             GSV_REAL *front = map[i] < f->nc ? f->y : below;
